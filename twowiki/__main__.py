@@ -1,0 +1,7 @@
+"""`python -m twowiki`: the command line."""
+
+import sys
+
+from twowiki.cli import main
+
+sys.exit(main())

@@ -1,0 +1,61 @@
+"""The command line: `twowiki COMMAND ...`. Thin: it finds the command and prints its errors.
+
+Only the chosen command's module is imported, so that `twowiki score --help` is instant.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from twowiki import __version__
+from twowiki.errors import DataError
+
+# command -> (module, one line of help)
+COMMANDS = {
+    "export": ("twowiki.commands.export", "write typed Parquet shards and a card"),
+    "validate": ("twowiki.commands.validate", "report what is odd in raw records"),
+    "stats": ("twowiki.commands.stats", "print the paper's tables for any split"),
+}
+
+
+def overview() -> argparse.ArgumentParser:
+    """Make the parser that `twowiki --help` shows."""
+    parser = argparse.ArgumentParser(
+        prog="twowiki",
+        description="2WikiMultiHopQA and ARC-DA: data, metrics, models, generation.",
+        epilog="`twowiki COMMAND --help` explains a command.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"twowiki {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, (_, text) in COMMANDS.items():
+        commands.add_parser(name, help=text, add_help=False)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; give the exit status (0 fine, 1 a finding, 2 unusable input)."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given or given[0] not in COMMANDS:
+        overview().parse_args(given or ["--help"])
+        return 2
+    module = import_module(COMMANDS[given[0]][0])
+    parser = argparse.ArgumentParser(
+        prog=f"twowiki {given[0]}",
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(parser)
+    try:
+        return int(module.run(parser.parse_args(given[1:])))
+    except (DataError, OSError) as error:
+        print(f"twowiki {given[0]}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"twowiki {given[0]}: stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        return 0

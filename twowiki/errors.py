@@ -1,0 +1,68 @@
+"""The one error that users meet: it names the file, the record, the field and the remedy."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+
+class DataError(ValueError):
+    """Input that cannot be used, said in one sentence a person can act on.
+
+    Args:
+        problem: what is wrong, without a trailing full stop.
+        file: the file it was found in.
+        record: the record's id (or its number where it has none).
+        field: the field of that record.
+        remedy: what to do about it.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: str | PathLike[str] | None = None,
+        record: str | int | None = None,
+        field: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        self.problem, self.field, self.remedy = problem, field, remedy
+        self.file = None if file is None else str(file)
+        self.record = None if record is None else str(record)
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        places = [
+            self.file,
+            None if self.record is None else f"record {self.record}",
+            None if self.field is None else f"field {self.field!r}",
+        ]
+        where = ", ".join(place for place in places if place)
+        text = f"{where}: {self.problem}" if where else self.problem
+        return f"{text}. {self.remedy}" if self.remedy else text
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (self.problem, self.file, self.record, self.field, self.remedy))
+
+    def at(self, file: str | PathLike[str]) -> DataError:
+        """Give the same error with the file filled in, where it was not known yet."""
+        if self.file is not None:
+            return self
+        return DataError(
+            self.problem, file=file, record=self.record, field=self.field, remedy=self.remedy
+        )
+
+
+def _rebuild(
+    problem: str, file: str | None, record: str | None, field: str | None, remedy: str | None
+) -> DataError:
+    return DataError(problem, file=file, record=record, field=field, remedy=remedy)
+
+
+def require_file(path: str | PathLike[str], remedy: str) -> Path:
+    """Give the path back if it is a file, else raise with the remedy."""
+    found = Path(path)
+    if not found.is_file():
+        problem = "is a folder, not a file" if found.is_dir() else "no such file"
+        raise DataError(problem, file=path, remedy=remedy)
+    return found
