@@ -1,0 +1,20 @@
+"""What all tests share: the made-up records, and the reference data where it is at hand."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of reference data, named by the environment variable TWOWIKI_SHARED."""
+    place = os.environ.get("TWOWIKI_SHARED")
+    if not place:
+        pytest.skip("TWOWIKI_SHARED is not set: no reference data")
+    folder = Path(place)
+    if not folder.is_dir():
+        pytest.skip(f"TWOWIKI_SHARED names no folder: {folder}")
+    return folder
