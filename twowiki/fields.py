@@ -1,0 +1,180 @@
+"""The fields of a raw record, whatever layout a release or a mirror gives them, as plain tuples.
+
+A list may come as a list, as JSON text, as structs or as a struct of lists. Nothing is repaired:
+a value of another kind raises a `DataError` that names the field.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from twowiki.errors import DataError
+
+SENTENCE_NAMES = ("sentences", "content")
+FACT_NAMES = (("title", "sent_id"),)
+TRIPLE_NAMES = (("subject", "relation", "object"), ("fact", "relation", "entity"))
+TRIPLE_ID_NAMES = (("subject_id", "relation", "object_id"), *TRIPLE_NAMES)
+
+
+def kind_of(value: Any) -> str:
+    """Name a JSON value's kind for an error message."""
+    names = {dict: "an object", list: "a list", str: "a text", bool: "a truth value"}
+    if value is None:
+        return "nothing"
+    return names.get(type(value), f"a {type(value).__name__}")
+
+
+@lru_cache(maxsize=256)
+def misspelt_field(
+    given: tuple[str, ...], known: frozenset[str], missing: frozenset[str]
+) -> tuple[str, str] | None:
+    """Find a field whose name is nearly that of a missing one: (given, meant) or None."""
+    from difflib import get_close_matches
+
+    for name in given:
+        if isinstance(name, str) and name not in known:
+            near = get_close_matches(name.lower(), sorted(missing), n=1, cutoff=0.85)
+            if near:
+                return name, near[0]
+    return None
+
+
+def required(raw: Mapping[str, Any], name: str) -> Any:
+    """Give a field's value, or raise when the record lacks it."""
+    value = raw.get(name)
+    if value is None:
+        raise DataError(
+            "the field is empty" if name in raw else "the field is missing",
+            field=name,
+            remedy=f"Every record needs {name!r}; this one has {', '.join(map(repr, raw))}",
+        )
+    return value
+
+
+def required_text(raw: Mapping[str, Any], name: str) -> str:
+    """Give a text field's value, or raise."""
+    value = required(raw, name)
+    if not isinstance(value, str):
+        raise DataError(f"expected a text, got {kind_of(value)}", field=name)
+    return value
+
+
+def optional_text(raw: Mapping[str, Any], name: str) -> str | None:
+    """Give a text field's value, None where the record lacks it."""
+    value = raw.get(name)
+    if value is not None and not isinstance(value, str):
+        raise DataError(f"expected a text, got {kind_of(value)}", field=name)
+    return value
+
+
+def listed(value: Any, field: str) -> list[Any]:
+    """Give the entries behind a list, a JSON text or a struct of lists (one struct each)."""
+    if type(value) is list:
+        return value
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError as error:
+            raise DataError(f"a text that is no JSON ({error})", field=field) from None
+    if isinstance(value, Mapping):
+        columns = list(value.values())
+        lengths = {len(column) if isinstance(column, list) else -1 for column in columns}
+        if len(lengths) > 1 or -1 in lengths:
+            raise DataError("a struct whose columns are not lists of one length", field=field)
+        return [dict(zip(value, entry, strict=True)) for entry in zip(*columns, strict=True)]
+    if isinstance(value, list | tuple):
+        return list(value)
+    raise DataError(f"expected a list, got {kind_of(value)}", field=field)
+
+
+def parse_context(value: Any) -> list[tuple[str, tuple[str, ...]]]:
+    """Give (title, sentences) pairs."""
+    paragraphs: list[tuple[str, tuple[str, ...]]] = []
+    for entry in listed(value, "context"):
+        title = sentences = None
+        if isinstance(entry, list | tuple) and len(entry) == 2:
+            title, sentences = entry
+        elif isinstance(entry, Mapping):
+            title = entry.get("title")
+            sentences = next((entry[name] for name in SENTENCE_NAMES if name in entry), None)
+        if (
+            not isinstance(title, str)
+            or not isinstance(sentences, list | tuple)
+            or not all(isinstance(sentence, str) for sentence in sentences)
+        ):
+            raise DataError(
+                f"paragraph {len(paragraphs)} is not a title with a list of sentences",
+                field="context",
+                remedy='Write [title, [sentence, ...]] or {"title": ..., "sentences": [...]}',
+            )
+        paragraphs.append((title, tuple(sentences)))
+    return paragraphs
+
+
+def parse_facts(value: Any) -> list[tuple[str, int]]:
+    """Give (title, sentence index) pairs; an index past the paragraph's end is kept."""
+    facts: list[tuple[str, int]] = []
+    for entry in [] if value is None else listed(value, "supporting_facts"):
+        title, sent_id = _parts(entry, FACT_NAMES, 2) or (None, None)
+        if not isinstance(title, str) or type(sent_id) is not int or abs(sent_id) >= 2**31:
+            raise DataError(
+                f"supporting fact {len(facts)} is not a title with a sentence index: {entry!r}",
+                field="supporting_facts",
+                remedy='Write [title, sent_id] or {"title": ..., "sent_id": ...}',
+            )
+        facts.append((title, sent_id))
+    return facts
+
+
+def parse_triples(value: Any) -> list[tuple[str, str, str]]:
+    """Give (subject, relation, object) triples."""
+    triples: list[tuple[str, str, str]] = []
+    for entry in [] if value is None else listed(value, "evidences"):
+        parts = _parts(entry, TRIPLE_NAMES, 3)
+        if parts is None or not all(isinstance(part, str) for part in parts):
+            raise DataError(
+                f"triple {len(triples)} is not three texts: {entry!r}",
+                field="evidences",
+                remedy="Write [subject, relation, object]",
+            )
+        triples.append((parts[0], parts[1], parts[2]))
+    return triples
+
+
+def parse_triple_ids(value: Any) -> list[tuple[str | None, str | None, str | None]]:
+    """Give (subject id, relation, object id) triples; a part may be None."""
+    triples: list[tuple[str | None, str | None, str | None]] = []
+    for entry in [] if value is None else listed(value, "evidences_id"):
+        parts = _parts(entry, TRIPLE_ID_NAMES, 3)
+        if parts is None or not all(part is None or isinstance(part, str) for part in parts):
+            raise DataError(
+                f"triple {len(triples)} is not three texts: {entry!r}",
+                field="evidences_id",
+                remedy="Write [subject id, relation, object id]",
+            )
+        triples.append((parts[0], parts[1], parts[2]))
+    return triples
+
+
+def parse_entity_ids(value: Any) -> tuple[str, ...]:
+    """Give the ids behind `Q1_Q2`, or a list of ids."""
+    if not value:
+        return ()
+    parts = value.split("_") if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
+        raise DataError(f"expected ids joined by '_', got {kind_of(value)}", field="entity_ids")
+    return tuple(parts)
+
+
+def _parts(entry: Any, layouts: tuple[tuple[str, ...], ...], width: int) -> list[Any] | None:
+    """Give an entry's parts: a list of that width, or a struct of one of the layouts."""
+    if isinstance(entry, list | tuple) and len(entry) == width:
+        return list(entry)
+    if isinstance(entry, Mapping):
+        for names in layouts:
+            if all(name in entry for name in names):
+                return [entry[name] for name in names]
+    return None
