@@ -1,0 +1,111 @@
+"""What the `datasets` builder needs for ARC-DA: features, splits, and tables read in small pieces.
+
+In: the release, a mirror or an exported folder; ARC's files if the options are wanted. Out: Arrow
+tables of the typed schema. `datasets` is imported by `features` alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from twowiki.arc_da.records import Opener
+from twowiki.arc_da.schema import DIFFICULTIES, Question, to_row
+from twowiki.arc_da.sources import find_splits, index_by_id, parse_file, read_multiple_choice
+
+if TYPE_CHECKING:
+    import datasets
+    import pyarrow as pa
+
+__all__ = ["features", "find_splits", "has_gold", "tables"]
+
+BATCH = 1000  # questions a table; bounds memory whatever the file's size
+DESCRIPTION = (
+    "ARC-DA: the direct-answer version of the AI2 Reasoning Challenge. Hidden gold is an empty "
+    "list of answers; `choices` and `answer_key` are filled where ARC's files were given."
+)
+CITATION = """@article{bhakthavatsalam2021arcda,
+  title = {Think you have Solved Direct-Answer Question Answering? Try ARC-DA, the Direct-Answer
+           AI2 Reasoning Challenge},
+  author = {Bhakthavatsalam, Sumithra and Khashabi, Daniel and Khot, Tushar and Dalvi Mishra,
+            Bhavana and Richardson, Kyle and Sabharwal, Ashish and Schoenick, Carissa and
+            Tafjord, Oyvind and Clark, Peter},
+  journal = {arXiv preprint arXiv:2102.03315},
+  year = {2021}
+}"""
+
+
+def features() -> datasets.Features:
+    """Make the typed features; hidden values are `None` or an empty list, never -1."""
+    from datasets import ClassLabel, Features, List, Value
+
+    text = Value("string")
+    return Features(
+        {
+            "question_id": text,
+            "tag": text,
+            "question": text,
+            "answers": List(text),
+            "difficulty": ClassLabel(names=list(DIFFICULTIES)),
+            "source_split": text,
+            "choices": List({"label": text, "text": text}),
+            "answer_key": text,
+        }
+    )
+
+
+def arrow_schema() -> pa.Schema:
+    """Make the same columns as an Arrow schema, without importing `datasets`."""
+    import pyarrow as pa
+
+    text = pa.string()
+    return pa.schema(
+        [
+            ("question_id", text),
+            ("tag", text),
+            ("question", text),
+            ("answers", pa.list_(text)),
+            ("difficulty", pa.int64()),
+            ("source_split", text),
+            ("choices", pa.list_(pa.struct([("label", text), ("text", text)]))),
+            ("answer_key", text),
+        ]
+    )
+
+
+def tables(
+    files: Iterable[str],
+    arc_dir: str | PathLike[str] | Iterable[str | PathLike[str]] | None = None,
+    opener: Opener = open,
+) -> Iterator[pa.Table]:
+    """Read questions as Arrow tables of at most 1,000 rows.
+
+    Args:
+        files: a split's files, as `find_splits` names them.
+        arc_dir: ARC's folder, zip or files; its options and keys are joined by id.
+        opener: what opens a path for reading bytes; a streaming builder passes its own.
+
+    Raises:
+        DataError: a record is wrong; the error names the file and the record.
+    """
+    import pyarrow as pa
+
+    arc = None if not arc_dir else index_by_id(read_multiple_choice(arc_dir, opener=opener))
+    schema = arrow_schema()
+    for file in files:
+        questions = parse_file(os.fspath(file), arc=arc, opener=opener)
+        while rows := [_arrow_row(question) for question in islice(questions, BATCH)]:
+            yield pa.Table.from_pylist(rows, schema=schema)
+
+
+def has_gold(rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Tell whether any row of a split carries a gold answer; a blind test split has none."""
+    return any(row["answers"] for row in rows)
+
+
+def _arrow_row(question: Question) -> dict[str, Any]:
+    name = question.difficulty
+    return {**to_row(question), "difficulty": None if name is None else DIFFICULTIES.index(name)}
