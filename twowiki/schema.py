@@ -101,8 +101,10 @@ def types_of(config: str) -> tuple[str, ...]:
 
 
 _KNOWN = frozenset(
-    ("_id", "id", "type", "question", "context", "supporting_facts", "evidences", "evidences_id")
-    + ("answer", "answer_id", "entity_ids", "level")
+    (
+        *("_id", "id", "type", "question", "context", "supporting_facts", "evidences"),
+        *("evidences_id", "answer", "answer_id", "entity_ids", "level"),
+    )
 )
 _OFFICIAL_KEYS = {
     "data_ids_april7": (

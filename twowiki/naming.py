@@ -1,0 +1,39 @@
+"""File names of a data set: which split a name claims, and which part of its name is a shard."""
+
+from __future__ import annotations
+
+import re
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple
+
+SUFFIXES = (".json", ".jsonl", ".json.gz", ".jsonl.gz", ".parquet")
+SPLIT_WORDS = {"train": "train", "dev": "validation", "validation": "validation",
+               "valid": "validation", "val": "validation", "test": "test"}  # fmt: skip
+_NAME = re.compile(
+    r"(?P<hotpot>hotpot_)?(?P<word>train|dev|validation|valid|val|test)"
+    r"(?P<setting>_(?:distractor|fullwiki))?(?P<version>_v[\d.]+)?"
+    r"(?P<shard>[-_.]\d+(?:-of-\d+)?)?(?P<digits>\d+)?",
+    re.IGNORECASE,
+)
+
+
+class Named(NamedTuple):
+    """A file whose name says which split it holds."""
+
+    split: str
+    plain: bool  # exactly the split's name, with or without a shard number
+    stem: str  # the name without shard number and suffix
+    path: Path
+
+
+def split_of(path: str | PathLike[str]) -> Named | None:
+    """Tell the split that a file's name claims, None where it claims none."""
+    name = Path(path).name
+    suffix = next((end for end in SUFFIXES if name.lower().endswith(end)), None)
+    match = _NAME.fullmatch(name[: -len(suffix)]) if suffix else None
+    if suffix is None or match is None:
+        return None
+    plain = not any(match[group] for group in ("hotpot", "setting", "version", "digits"))
+    stem = name[: match.start("shard")] if match["shard"] else name[: -len(suffix)]
+    return Named(SPLIT_WORDS[match["word"].lower()], plain, stem + suffix, Path(path))
