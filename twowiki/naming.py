@@ -37,3 +37,8 @@ def split_of(path: str | PathLike[str]) -> Named | None:
     plain = not any(match[group] for group in ("hotpot", "setting", "version", "digits"))
     stem = name[: match.start("shard")] if match["shard"] else name[: -len(suffix)]
     return Named(SPLIT_WORDS[match["word"].lower()], plain, stem + suffix, Path(path))
+
+
+def is_local(path: str | PathLike[str]) -> bool:
+    """Tell a path of this machine from an address (`https://...`, `hf://...`)."""
+    return "://" not in str(path)

@@ -1,0 +1,275 @@
+"""The `datasets` builder, and the doors to it: `twowiki.load_dataset`, `load_dataset("twowiki")`.
+
+One registered class serves every config (2WikiMultiHopQA's releases, HotpotQA, ARC-DA). Its cache
+is keyed on this package's code and on each file's size and time, so no door gives stale rows.
+Importing this module registers the builder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import IO, Any
+
+from twowiki.versions import require_datasets
+
+require_datasets()
+
+import datasets  # noqa: E402
+from datasets.exceptions import DatasetGenerationError  # noqa: E402
+from datasets.utils.file_utils import xopen  # noqa: E402
+
+from twowiki import registration, releases  # noqa: E402
+from twowiki.columns import tables  # noqa: E402
+from twowiki.errors import DataError  # noqa: E402
+from twowiki.naming import SUFFIXES, is_local  # noqa: E402
+from twowiki.schema import DEFAULT_CONFIG, HOTPOT_CONFIG, types_of  # noqa: E402
+from twowiki.sources import find_splits, guess_config, read_examples  # noqa: E402
+
+ARC_DA_CONFIG = "arc_da"
+_LIST = getattr(datasets, "List", None)  # since datasets 4; before, a list in brackets
+
+
+class LoadError(DataError, DatasetGenerationError):
+    """A `DataError` that `datasets` passes on as it is, in place of its own general one."""
+
+
+@dataclass
+class TwoWikiConfig(datasets.BuilderConfig):
+    """A release: `data_dir` or `data_files` say where it lies."""
+
+    arc_dir: str | None = None  # arc_da: the folder of ARC's own files, for choices and keys
+
+
+class TwoWiki(datasets.ArrowBasedBuilder):
+    """Typed rows of any config; `twowiki.load_dataset` is the short way to it.
+
+    Configs: `data_ids_april7` (default), `data_ids`, `data`, `hotpotqa`, `arc_da`. Splits: `train`,
+    `validation`, `test`, those whose files are there.
+    """
+
+    BUILDER_CONFIG_CLASS = TwoWikiConfig
+    BUILDER_CONFIGS = [  # noqa: RUF012 (the name and form that `datasets` reads)
+        TwoWikiConfig(name=name, version=datasets.Version(version), description=text)
+        for (name, version), text in zip(
+            releases.VERSIONS.items(), releases.DESCRIPTIONS.values(), strict=True
+        )
+    ]
+    DEFAULT_CONFIG_NAME = DEFAULT_CONFIG
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs["dataset_name"] = kwargs.get("dataset_name") or registration.NAME
+        places = (kwargs.get("data_dir"), kwargs.get("data_files"), kwargs.get("arc_dir"))
+        kwargs["hash"] = registration.fingerprint(kwargs.get("hash"), places)
+        super().__init__(*args, **kwargs)
+
+    def _info(self) -> datasets.DatasetInfo:
+        name = self.config.name
+        return datasets.DatasetInfo(
+            description=self.config.description,
+            features=features(name),
+            homepage=releases.HOMEPAGES[name],
+            license=releases.LICENSES[name],
+            citation=releases.CITATIONS[name],
+            version=self.config.version,
+        )
+
+    def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
+        with _passed_on():
+            splits = self._files(dl_manager)
+        return [
+            datasets.SplitGenerator(name=split, gen_kwargs={"files": files, "split": split})
+            for split, files in splits.items()
+        ]
+
+    def _files(self, dl_manager: Any) -> dict[str, list[str]]:
+        name, place, given = self.config.name, self.config.data_dir, self.config.data_files
+        found: dict[str, list[str]] = {}
+        if place is not None and is_local(place):
+            try:
+                found = files_of(place, name, self.config.arc_dir)
+            except DataError:
+                if not given or registration.is_globbed(given, str(Path(place).resolve())):
+                    raise
+            wanted = {str(Path(path).resolve()) for paths in found.values() for path in paths}
+            if found and (
+                not given or wanted <= {path for paths in given.values() for path in paths}
+            ):
+                return found
+        if given:
+            chosen = {str(split): [str(path) for path in paths] for split, paths in given.items()}
+            _refuse_other_files(chosen)
+            if dl_manager.is_streaming:
+                return chosen
+            return {split: list(dl_manager.download(paths)) for split, paths in chosen.items()}
+        return releases.fetch(name, _downloader(dl_manager))
+
+    def _generate_tables(self, files: list[str], split: str) -> Iterator[tuple[int, Any]]:
+        with _passed_on():
+            if self.config.name == ARC_DA_CONFIG:
+                from twowiki.arc_da import builder as arc_da
+
+                stream = arc_da.tables(files, arc_dir=self.config.arc_dir, opener=self._open)
+            else:
+                examples = read_examples(files, self.config.name, split, self._open)
+                stream = tables(examples, self.config.name)
+            yield from enumerate(stream)
+
+    def _open(self, path: str | PathLike[str], mode: str = "rb") -> IO[bytes]:
+        if is_local(path):
+            return open(path, mode)
+        settings = datasets.DownloadConfig(token=self.token, storage_options=self.storage_options)
+        return xopen(str(path), mode, download_config=settings)  # type: ignore[no-any-return]
+
+
+def _list(entry: Any) -> Any:
+    return _LIST(entry) if _LIST is not None else [entry]
+
+
+def features(config: str = DEFAULT_CONFIG) -> datasets.Features:
+    """Give the typed columns of a config; lists of structs, the same for every split."""
+    if config == ARC_DA_CONFIG:
+        from twowiki.arc_da import builder as arc_da
+
+        return arc_da.features()
+    text = datasets.Value("string")
+    columns = {
+        "id": text,
+        "question": text,
+        "type": datasets.ClassLabel(names=list(types_of(config))),
+        "context": _list({"title": text, "sentences": _list(text)}),
+        "supporting_facts": _list({"title": text, "sent_id": datasets.Value("int32")}),
+        "evidences": _list({"subject": text, "relation": text, "object": text}),
+        "evidences_id": _list({"subject_id": text, "relation": text, "object_id": text}),
+        "answer": text,
+        "answer_id": text,
+        "entity_ids": _list(text),
+    }
+    if config == HOTPOT_CONFIG:
+        columns["level"] = text
+    return datasets.Features(columns)
+
+
+FEATURES = features(DEFAULT_CONFIG)
+
+
+def register() -> None:
+    """Make `datasets.load_dataset("twowiki", config, data_dir=...)` work in this process."""
+    registration.register_module(__name__)
+
+
+def load_dataset(
+    config: str | None = None,
+    data_dir: str | PathLike[str] | None = None,
+    *,
+    split: Any = None,
+    streaming: bool = False,
+    data_files: Any = None,
+    arc_dir: str | PathLike[str] | None = None,
+    **options: Any,
+) -> Any:
+    """Load a data set: what `datasets.load_dataset("twowiki", ...)` gives, without its traps.
+
+    Args:
+        config: `data_ids_april7` (default), `data_ids`, `data`, `hotpotqa` or `arc_da`; told from
+            `data_dir`'s name where it is left out.
+        data_dir: a folder, a zip or a file. Only files named after splits are read, and nothing
+            else is searched. Without it, the authors' archive is downloaded (259 MB), checked
+            and cached.
+        split: as in `datasets`: `"train"`, `"validation[:10%]"`, ...
+        streaming: give an `IterableDataset`; memory stays flat.
+        data_files: a file, files, or a dict from split to files, instead of `data_dir`.
+        arc_dir: for `arc_da`, the folder of ARC's own files: adds choices and keys.
+        options: whatever else `datasets.load_dataset` takes (`cache_dir`, `num_proc`, ...).
+
+    Returns:
+        What `datasets.load_dataset` returns. Hidden gold is None or an empty list.
+
+    Raises:
+        DataError: input that cannot be used; file, record, field and remedy are named.
+    """
+    register()
+    config = config or (guess_config(data_dir) if data_dir is not None else DEFAULT_CONFIG)
+    known = [entry.name for entry in TwoWiki.BUILDER_CONFIGS]
+    if config not in known:
+        raise DataError(f"unknown config {config!r}", remedy=f"Known: {', '.join(known)}")
+    if data_files is None:
+        if data_dir is None:
+            data_files = releases.fetch(config, datasets.DownloadManager())
+        elif is_local(data_dir):
+            data_files = files_of(data_dir, config, arc_dir)
+        else:
+            options["data_dir"] = str(data_dir)
+    if arc_dir is not None:
+        options["arc_dir"] = str(arc_dir)
+    return datasets.load_dataset(
+        registration.NAME,
+        config,
+        data_files=_absolute(data_files),
+        split=split,
+        streaming=streaming,
+        **options,
+    )
+
+
+def files_of(
+    place: str | PathLike[str], config: str, arc_dir: str | PathLike[str] | None = None
+) -> dict[str, list[str]]:
+    """Give split -> files of a local folder, zip or file."""
+    if config == ARC_DA_CONFIG:
+        from twowiki.arc_da import builder as arc_da
+
+        return arc_da.find_splits(place, arc_dir=arc_dir)
+    return find_splits(place, config)
+
+
+def _downloader(dl_manager: Any) -> Any:
+    """Give a manager that really downloads; a zip cannot be read well over the network."""
+    return datasets.DownloadManager() if dl_manager.is_streaming else dl_manager
+
+
+def _absolute(data_files: Any) -> Any:
+    """Make paths absolute, so that one file is one cache entry whatever the working directory."""
+    if isinstance(data_files, str | PathLike):
+        path = str(data_files)
+        return path if not is_local(path) or "*" in path else str(Path(path).expanduser().resolve())
+    if isinstance(data_files, Mapping):
+        return {split: _absolute(paths) for split, paths in data_files.items()}
+    if isinstance(data_files, Iterable):
+        return [_absolute(path) for path in data_files]
+    return data_files
+
+
+def _refuse_other_files(splits: Mapping[str, list[str]]) -> None:
+    for path in (path for paths in splits.values() for path in paths):
+        if not path.split("?")[0].lower().endswith((*SUFFIXES, ".zip")) and is_local(path):
+            with open(path, "rb") as stream:
+                if stream.read(1) in (b"{", b"["):
+                    continue
+            raise DataError(
+                "no data file of this data set",
+                file=path,
+                remedy="Give the folder or the files: load_dataset('twowiki', ..., data_dir=...); "
+                "without them use twowiki.load_dataset(...), which downloads the release",
+            )
+
+
+@contextmanager
+def _passed_on() -> Iterator[None]:
+    """Turn a `DataError` into one that `datasets` does not wrap."""
+    try:
+        yield
+    except DataError as error:
+        raise LoadError(
+            error.problem,
+            file=error.file,
+            record=error.record,
+            field=error.field,
+            remedy=error.remedy,
+        ) from None
+
+
+register()
