@@ -139,3 +139,16 @@ def open_member(
         raise DataError(
             f"the zip is damaged ({error})", file=path, field=member.filename, remedy=_AGAIN
         ) from None
+
+
+@contextmanager
+def open_named(path: str | PathLike[str], name: str) -> Iterator[IO[bytes] | None]:
+    """Open the member of that file name, in a folder or not; None where there is none."""
+    with open(path, "rb") as stream, open_zip(stream, path) as archive:
+        for member in archive.infolist():
+            place = PurePosixPath(member.filename)
+            if place.name == name and "__MACOSX" not in place.parts:
+                with open_member(archive, member, path) as opened:
+                    yield opened
+                return
+        yield None

@@ -27,7 +27,7 @@ from twowiki.columns import tables  # noqa: E402
 from twowiki.errors import DataError  # noqa: E402
 from twowiki.naming import SUFFIXES, is_local  # noqa: E402
 from twowiki.schema import DEFAULT_CONFIG, HOTPOT_CONFIG, types_of  # noqa: E402
-from twowiki.sources import find_splits, guess_config, read_examples  # noqa: E402
+from twowiki.sources import Opener, find_splits, guess_config, read_examples  # noqa: E402
 
 ARC_DA_CONFIG = "arc_da"
 _LIST = getattr(datasets, "List", None)  # since datasets 4; before, a list in brackets
@@ -109,14 +109,9 @@ class TwoWiki(datasets.ArrowBasedBuilder):
 
     def _generate_tables(self, files: list[str], split: str) -> Iterator[tuple[int, Any]]:
         with _passed_on():
-            if self.config.name == ARC_DA_CONFIG:
-                from twowiki.arc_da import builder as arc_da
-
-                stream = arc_da.tables(files, arc_dir=self.config.arc_dir, opener=self._open)
-            else:
-                examples = read_examples(files, self.config.name, split, self._open)
-                stream = tables(examples, self.config.name)
-            yield from enumerate(stream)
+            yield from enumerate(
+                tables_of(self.config.name, files, split, self.config.arc_dir, self._open)
+            )
 
     def _open(self, path: str | PathLike[str], mode: str = "rb") -> IO[bytes]:
         if is_local(path):
@@ -224,6 +219,21 @@ def files_of(
 
         return arc_da.find_splits(place, arc_dir=arc_dir)
     return find_splits(place, config)
+
+
+def tables_of(
+    config: str,
+    files: list[str],
+    split: str,
+    arc_dir: str | PathLike[str] | None = None,
+    opener: Opener = open,
+) -> Iterator[Any]:
+    """Yield a split's rows as Arrow tables, streamed."""
+    if config == ARC_DA_CONFIG:
+        from twowiki.arc_da import builder as arc_da
+
+        return arc_da.tables(files, arc_dir=arc_dir, opener=opener)
+    return tables(read_examples(files, config, split, opener), config)
 
 
 def _downloader(dl_manager: Any) -> Any:

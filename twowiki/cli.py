@@ -6,6 +6,7 @@ Only the chosen command's module is imported, so that `twowiki score --help` is 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -15,9 +16,19 @@ from twowiki.errors import DataError
 
 # command -> (module, one line of help)
 COMMANDS = {
+    "arc-da": ("twowiki.commands.arc_da", "ARC-DA: statistics, scores, conversion, human ratings"),
     "export": ("twowiki.commands.export", "write typed Parquet shards and a card"),
     "validate": ("twowiki.commands.validate", "report what is odd in raw records"),
     "stats": ("twowiki.commands.stats", "print the paper's tables for any split"),
+}
+
+# package -> the extra that brings it
+EXTRA_OF = {
+    **dict.fromkeys(("torch", "transformers", "accelerate", "safetensors", "matplotlib"), "train"),
+    **dict.fromkeys(("evaluate", "rouge_score"), "metric"),
+    **dict.fromkeys(("duckdb", "msgspec", "scipy", "sentencex", "isal"), "generate"),
+    "pyspark": "spark",
+    "gradio": "demo",
 }
 
 
@@ -51,11 +62,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     module.add_arguments(parser)
     try:
         return int(module.run(parser.parse_args(given[1:])))
+    except BrokenPipeError:  # the reader (`| head`) has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except ModuleNotFoundError as error:
+        extra = EXTRA_OF.get((error.name or "").split(".")[0])
+        if extra is None:
+            raise
+        print(
+            f"twowiki {given[0]}: it needs the package {error.name!r}. "
+            f"Install it with: pip install 'twowiki[{extra}]'",
+            file=sys.stderr,
+        )
+        return 2
     except (DataError, OSError) as error:
         print(f"twowiki {given[0]}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"twowiki {given[0]}: stopped", file=sys.stderr)
         return 130
-    except BrokenPipeError:
-        return 0

@@ -7,7 +7,7 @@ record and the field. Nothing is repaired: strings keep their spaces and tokenis
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from twowiki.errors import DataError
@@ -230,6 +230,17 @@ def gold_paragraphs(record: Example | Mapping[str, Any]) -> tuple[list[Paragraph
     found = [paragraph for paragraph in example.context if paragraph.title in titles]
     present = {paragraph.title for paragraph in found}
     return found, [title for title in titles if title not in present]
+
+
+def has_gold(rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Tell whether any row of a split has its gold: `answer` (2Wiki) or `answers` (ARC-DA).
+
+    Hidden gold is None or an empty list, never -1.
+    """
+    names = [name for name in ("answer", "answers") if name in getattr(rows, "column_names", ())]
+    if names and hasattr(rows, "select_columns"):
+        rows = rows.select_columns(names)  # a data set of `datasets`: leave the contexts alone
+    return any(row.get("answer") is not None or row.get("answers") for row in rows)
 
 
 def _config_of(record: Example | Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ from twowiki.naming import split_of
 from twowiki.schema import (
     CONFIGS,
     DEFAULT_CONFIG,
+    HOTPOT_CONFIG,
     RELEASES,
     SPLITS,
     Example,
@@ -222,18 +223,23 @@ def read_examples(
 
 
 def guess_config(source: str | PathLike[str]) -> str:
-    """Tell the config from a path: a part named like one, or HotpotQA's file names."""
-    parts = [part.removesuffix(".zip") for part in Path(source).parts]
-    named = [part for part in reversed(parts) if part in CONFIGS]
-    if named:
-        return named[0]
+    """Tell the config from a source's own name, or from what a folder holds.
+
+    A folder called `data` tells nothing (many are), `data.zip` does.
+    """
     place = Path(source)
+    name = place.name.lower()
+    telling = [config for config in CONFIGS if config != "data"]
+    if name.removesuffix(".zip") in telling or name == "data.zip":
+        return name.removesuffix(".zip")
     if place.is_dir():
-        inside = [name for name in CONFIGS if (place / name).is_dir()]
-        inside += [name for name in CONFIGS if (place / f"{name}.zip").is_file()]
+        inside = [config for config in telling if (place / config).is_dir()]
+        inside += [config for config in CONFIGS if (place / f"{config}.zip").is_file()]
         if inside:
             return inside[0]
-    return "hotpotqa" if place.name.lower().startswith("hotpot_") else DEFAULT_CONFIG
+    if name.startswith(("arc_da", "arc-da")):
+        return "arc_da"
+    return HOTPOT_CONFIG if name.startswith("hotpot") else DEFAULT_CONFIG
 
 
 def _files_of(source: str | PathLike[str], config: str, split: str | None) -> list[str]:

@@ -1,0 +1,159 @@
+"""The dataset card, written from the Parquet files themselves, so that the two agree.
+
+The YAML part holds configs, typed features and sizes; `load_dataset(folder)` reads it.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from twowiki import releases
+from twowiki.errors import DataError
+from twowiki.files import write_text
+from twowiki.naming import split_of
+from twowiki.schema import DEFAULT_CONFIG, SPLITS
+
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
+_COLUMNS = """\
+| column | type | what |
+|---|---|---|
+| id | string | the record's id; it leaks the question type, never show it to a model |
+| question | string | |
+| type | class label | comparison, inference, compositional, bridge_comparison |
+| context | list of {title, sentences} | the paragraphs, cut into sentences |
+| supporting_facts | list of {title, sent_id} | gold sentences, `sent_id` from 0 in its paragraph |
+| evidences | list of {subject, relation, object} | the reasoning path as triples |
+| evidences_id | list of {subject_id, relation, object_id} | Wikidata ids, if the release has them |
+| answer, answer_id | string | None where hidden |
+| entity_ids | list of strings | the entities of the gold paragraphs |
+"""
+_ARC_DA_COLUMNS = """\
+| column | type | what |
+|---|---|---|
+| question_id, tag | string | prefix + ARC's id; ARC's set and split |
+| question | string | |
+| answers | list of strings | empty where hidden |
+| difficulty | class label | easy, challenge |
+| source_split | string | the split of ARC that it comes from |
+| choices | list of {label, text} | ARC's options, where ARC's files were given |
+| answer_key | string | the label of ARC's right option |
+"""
+
+
+class Split(NamedTuple):
+    """One split of an exported config: rows, bytes, files."""
+
+    rows: int
+    stored: int
+    size: int
+    files: list[str]
+
+
+def write_dataset_card(folder: str | PathLike[str]) -> None:
+    """Write `README.md` for the exported configs in a folder."""
+    import yaml
+
+    place = Path(folder)
+    configs = [(path.name, *_read_config(path)) for path in _config_folders(place)]
+    if not configs:
+        raise DataError("no exported config", file=folder, remedy="Run `twowiki export` first")
+    names = [name for name, _, _ in configs]
+    first = DEFAULT_CONFIG if DEFAULT_CONFIG in names else names[0]
+    rows = sum(split.rows for _, _, splits in configs for split in splits.values())
+    header: dict[str, Any] = {
+        "language": ["en"],
+        "license": _license(names),
+        "pretty_name": "ARC-DA" if names == ["arc_da"] else "2WikiMultiHopQA",
+        "task_categories": ["question-answering"],
+        "size_categories": [next((text for limit, text in _SIZES if rows < limit), "n>1M")],
+        "tags": ["multi-hop", "evidence", "wikidata"] if names != ["arc_da"] else ["science"],
+        "configs": [_yaml_config(name, splits, name == first) for name, _, splits in configs],
+        "dataset_info": [_yaml_info(name, features, splits) for name, features, splits in configs],
+    }
+    front = yaml.safe_dump(header, sort_keys=False, allow_unicode=True, width=100)
+    write_text(place / "README.md", f"---\n{front}---\n\n{_body(configs, first)}")
+
+
+def _config_folders(place: Path) -> list[Path]:
+    found = {path.parent for path in place.glob("*/*.parquet")}
+    order = list(releases.VERSIONS)
+    return sorted(
+        (path for path in found if not path.name.startswith(".")),
+        key=lambda path: (order.index(path.name) if path.name in order else len(order), path.name),
+    )
+
+
+def _read_config(folder: Path) -> tuple[Any, dict[str, Split]]:
+    """Read features and sizes of one config from its files' footers."""
+    import pyarrow.parquet
+    from datasets import Features
+
+    features, splits = None, {}
+    for split in SPLITS:
+        files = sorted(path for path in folder.glob("*.parquet") if _is_split(path, split))
+        rows = stored = size = 0
+        for path in files:
+            footer = pyarrow.parquet.read_metadata(path)
+            rows += footer.num_rows
+            stored += path.stat().st_size
+            size += sum(footer.row_group(n).total_byte_size for n in range(footer.num_row_groups))
+            features = Features.from_arrow_schema(pyarrow.parquet.read_schema(path))
+        if files:
+            splits[split] = Split(rows, stored, size, [path.name for path in files])
+    return features, splits
+
+
+def _is_split(path: Path, split: str) -> bool:
+    named = split_of(path)
+    return named is not None and named.split == split
+
+
+def _license(names: list[str]) -> str:
+    found = {releases.LICENSES.get(name, "") for name in names}
+    return found.pop() or "unknown" if len(found) == 1 else "other"
+
+
+def _yaml_config(name: str, splits: dict[str, Split], first: bool) -> dict[str, Any]:
+    files = [{"split": split, "path": f"{name}/{split}-*.parquet"} for split in splits]
+    config: dict[str, Any] = {"config_name": name, "data_files": files}
+    return {**config, "default": True} if first else config
+
+
+def _yaml_info(name: str, features: Any, splits: dict[str, Split]) -> dict[str, Any]:
+    return {
+        "config_name": name,
+        "features": features._to_yaml_list(),
+        "splits": [
+            {"name": split, "num_bytes": found.size, "num_examples": found.rows}
+            for split, found in splits.items()
+        ],
+        "download_size": sum(found.stored for found in splits.values()),
+        "dataset_size": sum(found.size for found in splits.values()),
+    }
+
+
+def _body(configs: list[tuple[str, Any, dict[str, Split]]], first: str) -> str:
+    names = [name for name, _, _ in configs]
+    split = next(iter(dict(zip(names, (splits for _, _, splits in configs), strict=True))[first]))
+    lines = [f"# {'ARC-DA' if names == ['arc_da'] else '2WikiMultiHopQA, typed'}", ""]
+    lines += [releases.DESCRIPTIONS.get(name, f"Config `{name}`.") for name in names]
+    lines += ["", "```python", "from datasets import load_dataset", ""]
+    lines += [f'rows = load_dataset("path/or/repo", "{first}", split="{split}")', "rows[0]", "```"]
+    lines += ["", "| config | split | rows | Parquet bytes |", "|---|---|---|---|"]
+    for name, _, splits in configs:
+        lines += [
+            f"| {name} | {split} | {s.rows:,} | {s.stored:,} |" for split, s in splits.items()
+        ]
+    if any(name != "arc_da" for name in names):
+        lines += ["", _COLUMNS]
+    if "arc_da" in names:
+        lines += ["", _ARC_DA_COLUMNS]
+    lines += ["", "Hidden gold of test splits is `None` or an empty list, never -1.", ""]
+    citations = dict.fromkeys(
+        releases.CITATIONS[name] for name in names if name in releases.CITATIONS
+    )
+    for citation in citations:
+        lines += ["```bibtex", citation, "```", ""]
+    return "\n".join(lines)

@@ -1,0 +1,37 @@
+"""Count questions, answers and words of ARC-DA, split by split, as Table 1 of the paper does.
+
+"Words per answer" has two readings: the mean over answers, and the mean of per-question means;
+both are printed. Release v1.1 is not the version that the paper's Table 1 describes.
+
+  twowiki arc-da stats ARC-DA-v1.1 --arc ARC-V1-Feb2018-2
+"""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("source", help="ARC-DA: a file, the release's folder or its zip")
+    parser.add_argument("--split", help="train, dev or test; by default all there are")
+    parser.add_argument("--arc", metavar="DIR", nargs="+", help="ARC's files, to join the options")
+    parser.add_argument("--json", metavar="FILE", help="write the counts as JSON too")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the table; give 1 if an id comes twice."""
+    from twowiki.arc_da.layout import find_splits, split_named
+    from twowiki.arc_da.sources import index_by_id, read_multiple_choice, read_questions
+    from twowiki.arc_da.statistics import count_split, find_repeats, render_statistics
+    from twowiki.files import write_json
+
+    arc = index_by_id(read_multiple_choice(args.arc)) if args.arc else None
+    splits = [split_named(args.split)] if args.split else list(find_splits(args.source))
+    questions = {split: list(read_questions(args.source, split=split, arc=arc)) for split in splits}
+    counts = {split: count_split(listed) for split, listed in questions.items()}
+    repeats = find_repeats(questions)
+    print(render_statistics(counts, repeats), end="")
+    if args.json:
+        write_json(args.json, {"splits": counts, "repeats": repeats})
+    return 1 if repeats["same_id"] else 0
