@@ -16,6 +16,7 @@ from twowiki.naming import split_of
 from twowiki.schema import DEFAULT_CONFIG, SPLITS
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
+_START, _END = "<!-- sizes -->", "<!-- /sizes -->"
 _COLUMNS = """\
 | column | type | what |
 |---|---|---|
@@ -52,7 +53,10 @@ class Split(NamedTuple):
 
 
 def write_dataset_card(folder: str | PathLike[str]) -> None:
-    """Write `README.md` for the exported configs in a folder."""
+    """Write or renew `README.md` for the exported configs in a folder.
+
+    In a card that is there already, only configs, features and sizes are replaced.
+    """
     import yaml
 
     place = Path(folder)
@@ -61,19 +65,54 @@ def write_dataset_card(folder: str | PathLike[str]) -> None:
         raise DataError("no exported config", file=folder, remedy="Run `twowiki export` first")
     names = [name for name, _, _ in configs]
     first = DEFAULT_CONFIG if DEFAULT_CONFIG in names else names[0]
+    header, body = _read_card(place / "README.md")
+    sizes = _sizes(configs)
+    if body is None:
+        header, body = (
+            _header(names),
+            _body(names, first, next(iter(configs[names.index(first)][2]))),
+        )
     rows = sum(split.rows for _, _, splits in configs for split in splits.values())
-    header: dict[str, Any] = {
-        "language": ["en"],
-        "license": _license(names),
-        "pretty_name": "ARC-DA" if names == ["arc_da"] else "2WikiMultiHopQA",
-        "task_categories": ["question-answering"],
+    header |= {
         "size_categories": [next((text for limit, text in _SIZES if rows < limit), "n>1M")],
-        "tags": ["multi-hop", "evidence", "wikidata"] if names != ["arc_da"] else ["science"],
         "configs": [_yaml_config(name, splits, name == first) for name, _, splits in configs],
         "dataset_info": [_yaml_info(name, features, splits) for name, features, splits in configs],
     }
     front = yaml.safe_dump(header, sort_keys=False, allow_unicode=True, width=100)
-    write_text(place / "README.md", f"---\n{front}---\n\n{_body(configs, first)}")
+    if _START in body and _END in body:
+        body = body[: body.index(_START)] + sizes + body[body.index(_END) + len(_END) :]
+    write_text(place / "README.md", f"---\n{front}---\n{body}")
+
+
+def _read_card(path: Path) -> tuple[dict[str, Any], str | None]:
+    """Read a card's YAML header and its text; no text where there is no card yet."""
+    import yaml
+
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    parts = text.split("---\n", 2)
+    if text and (len(parts) < 3 or parts[0]):
+        return {}, "\n" + text
+    try:
+        header = yaml.safe_load(parts[1]) if text else {}
+    except yaml.YAMLError as error:
+        reason = str(error).splitlines()[0]
+        raise DataError(
+            f"the card's YAML header is broken ({reason})",
+            file=path,
+            remedy="Mend it, or remove the file to have a new card written",
+        ) from None
+    return header or {}, parts[2] if text else None
+
+
+def _header(names: list[str]) -> dict[str, Any]:
+    science = names == ["arc_da"]
+    return {
+        "language": ["en"],
+        "license": _license(names),
+        "pretty_name": "ARC-DA" if science else "2WikiMultiHopQA",
+        "task_categories": ["question-answering"],
+        "tags": ["science"] if science else ["multi-hop", "evidence", "wikidata"],
+    }
 
 
 def _config_folders(place: Path) -> list[Path]:
@@ -134,18 +173,21 @@ def _yaml_info(name: str, features: Any, splits: dict[str, Split]) -> dict[str, 
     }
 
 
-def _body(configs: list[tuple[str, Any, dict[str, Split]]], first: str) -> str:
-    names = [name for name, _, _ in configs]
-    split = next(iter(dict(zip(names, (splits for _, _, splits in configs), strict=True))[first]))
-    lines = [f"# {'ARC-DA' if names == ['arc_da'] else '2WikiMultiHopQA, typed'}", ""]
-    lines += [releases.DESCRIPTIONS.get(name, f"Config `{name}`.") for name in names]
-    lines += ["", "```python", "from datasets import load_dataset", ""]
-    lines += [f'rows = load_dataset("path/or/repo", "{first}", split="{split}")', "rows[0]", "```"]
-    lines += ["", "| config | split | rows | Parquet bytes |", "|---|---|---|---|"]
+def _sizes(configs: list[tuple[str, Any, dict[str, Split]]]) -> str:
+    lines = [_START, "| config | split | rows | Parquet bytes |", "|---|---|---|---|"]
     for name, _, splits in configs:
         lines += [
             f"| {name} | {split} | {s.rows:,} | {s.stored:,} |" for split, s in splits.items()
         ]
+    return "\n".join([*lines, _END])
+
+
+def _body(names: list[str], first: str, split: str) -> str:
+    lines = ["", f"# {'ARC-DA' if names == ['arc_da'] else '2WikiMultiHopQA, typed'}", ""]
+    lines += [releases.DESCRIPTIONS.get(name, f"Config `{name}`.") for name in names]
+    lines += ["", "```python", "from datasets import load_dataset", ""]
+    lines += [f'rows = load_dataset("path/or/repo", "{first}", split="{split}")', "rows[0]", "```"]
+    lines += ["", _START, _END]
     if any(name != "arc_da" for name in names):
         lines += ["", _COLUMNS]
     if "arc_da" in names:

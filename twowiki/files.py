@@ -36,7 +36,7 @@ def replacing(path: str | PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
 
 
 def write_text(path: str | PathLike[str], text: str) -> None:
-    """Write a text file in one step (UTF-8, `\\n` line ends)."""
+    """Write a text file in one step (UTF-8, Unix line ends)."""
     with replacing(path) as stream:
         stream.write(text)
 
