@@ -6,15 +6,19 @@ tables of the typed schema. `datasets` is imported by `features` alone.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from twowiki.arc_da.layout import find_splits, members
 from twowiki.arc_da.records import Opener
 from twowiki.arc_da.schema import DIFFICULTIES, Question, to_row
-from twowiki.arc_da.sources import find_splits, index_by_id, parse_file, read_multiple_choice
+from twowiki.arc_da.sources import (
+    index_by_id,
+    parse_file,
+    read_multiple_choice,
+)
 
 if TYPE_CHECKING:
     import datasets
@@ -80,6 +84,7 @@ def tables(
     files: Iterable[str],
     arc_dir: str | PathLike[str] | Iterable[str | PathLike[str]] | None = None,
     opener: Opener = open,
+    split: str | None = None,
 ) -> Iterator[pa.Table]:
     """Read questions as Arrow tables of at most 1,000 rows.
 
@@ -87,6 +92,7 @@ def tables(
         files: a split's files, as `find_splits` names them.
         arc_dir: ARC's folder, zip or files; its options and keys are joined by id.
         opener: what opens a path for reading bytes; a streaming builder passes its own.
+        split: which split is wanted, where a file is a zip.
 
     Raises:
         DataError: a record is wrong; the error names the file and the record.
@@ -95,8 +101,8 @@ def tables(
 
     arc = None if not arc_dir else index_by_id(read_multiple_choice(arc_dir, opener=opener))
     schema = arrow_schema()
-    for file in files:
-        questions = parse_file(os.fspath(file), arc=arc, opener=opener)
+    for file in members(files, split):
+        questions = parse_file(file, arc=arc, opener=opener)
         while rows := [_arrow_row(question) for question in islice(questions, BATCH)]:
             yield pa.Table.from_pylist(rows, schema=schema)
 

@@ -1,0 +1,189 @@
+"""Score a direct answer against its gold answers: F1 as for SQuAD, ROUGE-L as in the paper.
+
+In: texts. Out: a `Row` of figures between 0 and 1. Each figure is the best over the gold answers,
+on its own (paper, "Evaluation Metrics"). Pure: no file, no clock, no chance. ROUGE-L equals
+`rouge_score` 0.1.2 with stemming to the last bit; tokens and stems are remembered, and the longest
+common subsequence is found with bit vectors (Hyyrö, 2004), so long texts cost little.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from twowiki.arc_da.folding import fold_tokens, unicode_words
+from twowiki.arc_da.porter import stem
+
+REMEMBERED = 1 << 16  # texts and words whose tokens are kept
+MIN_STEMMED = 4  # ROUGE leaves words of up to three letters as they are
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
+
+Tokens = tuple[str, ...]
+Similarity = Callable[[str, str], float]
+
+
+class Row(NamedTuple):
+    """One question's figures; `*_gold` is the place of the best gold answer.
+
+    `extras` holds the figures asked for beside the headline, in the order they were asked for.
+    """
+
+    f1: float
+    rouge_l: float
+    f1_gold: int
+    rouge_l_gold: int
+    extras: tuple[float, ...] = ()
+
+
+def f1_score(prediction: str, gold: str) -> float:
+    """Measure the overlap of words, order ignored, as SQuAD does; 0 if either side has none."""
+    return _overlap(answer_tokens(prediction), answer_tokens(gold))
+
+
+def rouge_l(prediction: str, gold: str, *, stemming: bool = True) -> float:
+    """Measure ROUGE-L's F as `rouge_score` does: ASCII words only, stemmed unless told not to."""
+    words = rouge_tokens if stemming else rouge_words
+    return _sequence_f1(words(prediction), words(gold))
+
+
+def rouge_l_unicode(prediction: str, gold: str) -> float:
+    """Measure ROUGE-L over the words of any script; see `folding.unicode_words`."""
+    return _sequence_f1(_unicode_tokens(prediction), _unicode_tokens(gold))
+
+
+def exact_match(prediction: str, gold: str) -> float:
+    """Compare as SQuAD does: the same words in the same order, articles and punctuation aside."""
+    return float(answer_tokens(prediction) == answer_tokens(gold))
+
+
+def contains(prediction: str, gold: str) -> float:
+    """Whether the gold answer's words stand one after the other in the prediction."""
+    inner, outer = answer_tokens(gold), answer_tokens(prediction)
+    starts = range(len(outer) - len(inner) + 1)
+    return float(
+        bool(inner) and any(outer[start : start + len(inner)] == inner for start in starts)
+    )
+
+
+def f1_folded(prediction: str, gold: str) -> float:
+    """Measure F1 with numbers, signs, units and typography folded; see `folding.fold_tokens`."""
+    return _overlap(_folded_tokens(prediction), _folded_tokens(gold))
+
+
+EXTRAS: dict[str, Similarity] = {
+    "exact_match": exact_match,
+    "contains": contains,
+    "f1_folded": f1_folded,
+    "rougeL_unicode": rouge_l_unicode,
+    "rougeL_no_stem": lambda prediction, gold: rouge_l(prediction, gold, stemming=False),
+}
+
+
+def score_answer(prediction: str, golds: Sequence[str], extras: Sequence[str] = ()) -> Row:
+    """Score one prediction against its gold answers; each figure takes its own best gold.
+
+    Args:
+        prediction: the system's one answer; empty scores 0.
+        golds: at least one gold answer.
+        extras: names out of `EXTRAS`.
+
+    Raises:
+        ValueError: without gold answers, or for an unknown name.
+    """
+    if not golds:
+        raise ValueError("no gold answers, so no score")
+    unknown = [name for name in extras if name not in EXTRAS]
+    if unknown:
+        raise ValueError(f"unknown figures {unknown}; there are {sorted(EXTRAS)}")
+    f1, f1_gold = _best(prediction, golds, f1_score)
+    rouge, rouge_gold = _best(prediction, golds, rouge_l)
+    figures = tuple(_best(prediction, golds, EXTRAS[name])[0] for name in extras)
+    return Row(f1, rouge, f1_gold, rouge_gold, figures)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def answer_tokens(text: str) -> Tokens:
+    """Normalise as SQuAD does, in its order: lower case, no ASCII punctuation, no articles."""
+    return tuple(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+@lru_cache(maxsize=REMEMBERED)
+def rouge_words(text: str) -> Tokens:
+    """Cut into ROUGE's words: runs of ASCII letters and digits, lower case, nothing else."""
+    return tuple(_ASCII_WORD.findall(text.lower()))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def rouge_tokens(text: str) -> Tokens:
+    """Cut into ROUGE's words and stem those of at least four letters."""
+    return tuple(_stem(word) for word in rouge_words(text))
+
+
+def lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
+    """Count the longest common subsequence; a bit of `row` stays 1 where no match ends."""
+    places: dict[str, int] = {}
+    for place, token in enumerate(second):
+        places[token] = places.get(token, 0) | 1 << place
+    full = (1 << len(second)) - 1
+    row = full
+    for token in first:
+        hits = row & places.get(token, 0)
+        if hits:
+            row = ((row + hits) | (row - hits)) & full
+    return len(second) - row.bit_count()
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _stem(word: str) -> str:
+    return stem(word) if len(word) >= MIN_STEMMED else word
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _unicode_tokens(text: str) -> Tokens:
+    return tuple(_stem(word) if word.isascii() else word for word in unicode_words(text))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _folded_tokens(text: str) -> Tokens:
+    return tuple(fold_tokens(text))
+
+
+def _best(prediction: str, golds: Sequence[str], similarity: Similarity) -> tuple[float, int]:
+    """Find the highest similarity and the first gold that has it."""
+    best, place = -1.0, 0
+    for index, gold in enumerate(golds):
+        value = similarity(prediction, gold)
+        if value > best:
+            best, place = value, index
+            if value == 1.0:
+                break
+    return best, place
+
+
+def _overlap(predicted: Tokens, gold: Tokens) -> float:
+    if not predicted or not gold:
+        return 0.0
+    if predicted == gold:
+        return 1.0
+    shared = sum((Counter(predicted) & Counter(gold)).values())
+    return _harmonic(shared / len(predicted), shared / len(gold))
+
+
+def _sequence_f1(predicted: Tokens, gold: Tokens) -> float:
+    if not predicted or not gold:
+        return 0.0
+    if predicted == gold:
+        return 1.0
+    shared = lcs_length(gold, predicted)
+    return _harmonic(shared / len(predicted), shared / len(gold))
+
+
+def _harmonic(precision: float, recall: float) -> float:
+    total = precision + recall
+    return 2 * precision * recall / total if total > 0 else 0.0

@@ -1,0 +1,116 @@
+"""Count what Table 1 of the paper counts, and what a user should know before trusting a split.
+
+In: questions. Out: plain values, and their text. Words are cut at white space. "Words per answer"
+has two readings that differ: the mean over all answers, and the mean over questions of each
+question's own mean; both are given and named. The paper's Table 1 describes an earlier version of
+the data: 2.75, 2.72, 2.92 answers a question and 2.11, 1.94, 2.27 words an answer; v1.1 differs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from twowiki.arc_da.folding import unicode_words
+from twowiki.arc_da.schema import Question
+from twowiki.arc_da.scoring import answer_tokens
+
+ROWS = (
+    ("questions", "questions"),
+    ("answers", "answers"),
+    ("answers_per_question", "answers per question (mean)"),
+    ("answers_median", "answers per question (median)"),
+    ("answers_most", "answers per question (most)"),
+    ("one_answer", "questions with one answer"),
+    ("no_answer", "questions without answers (hidden gold)"),
+    ("words_per_answer", "words per answer (mean over answers)"),
+    ("words_per_answer_by_question", "words per answer (mean of per-question means)"),
+    ("words_per_question", "words per question (mean)"),
+    ("easy", "from ARC-Easy"),
+    ("challenge", "from ARC-Challenge"),
+    ("no_question_mark", "questions that do not end in '?'"),
+    ("non_ascii_answers", "answers with a character outside ASCII"),
+    ("blind_answers", "answers without an ASCII letter or digit"),
+    ("key_among_answers", "questions with the original's right option among the answers"),
+)
+
+
+def count_split(questions: Iterable[Question]) -> dict[str, Any]:
+    """Count one split; `None` where there is nothing to count."""
+    listed = list(questions)
+    golds = [question.answers for question in listed if question.answers]
+    sizes = [len(answers) for answers in golds]
+    words = [[len(answer.split()) for answer in answers] for answers in golds]
+    joined = [question for question in listed if question.key_text is not None]
+    flat = [answer for answers in golds for answer in answers]
+    return {
+        "questions": len(listed),
+        "answers": len(flat),
+        "answers_per_question": _mean(sizes),
+        "answers_median": median(sizes) if sizes else None,
+        "answers_most": max(sizes, default=None),
+        "one_answer": sizes.count(1),
+        "no_answer": len(listed) - len(golds),
+        "words_per_answer": _mean([count for counts in words for count in counts]),
+        "words_per_answer_by_question": _mean([sum(c) / len(c) for c in words]),
+        "words_per_question": _mean([len(question.question.split()) for question in listed]),
+        "easy": sum(question.difficulty == "easy" for question in listed),
+        "challenge": sum(question.difficulty == "challenge" for question in listed),
+        "no_question_mark": sum(not q.question.rstrip().endswith("?") for q in listed),
+        "non_ascii_answers": sum(not answer.isascii() for answer in flat),
+        "blind_answers": sum(not any(s.isascii() and s.isalnum() for s in a) for a in flat),
+        "key_among_answers": sum(map(_has_key, joined)) if joined else None,
+        "tags": dict(sorted(Counter(question.tag or "none" for question in listed).items())),
+    }
+
+
+def find_repeats(splits: Mapping[str, Sequence[Question]]) -> dict[str, Any]:
+    """Find ids that come twice, and questions whose text comes twice, within and across splits."""
+    ids: dict[str, list[str]] = {}
+    texts: dict[str, list[tuple[str, str]]] = {}
+    for split, questions in splits.items():
+        for question in questions:
+            ids.setdefault(question.question_id, []).append(split)
+            key = " ".join(unicode_words(question.question))
+            texts.setdefault(key, []).append((split, question.question_id))
+    repeats = [places for places in texts.values() if len(places) > 1]
+    return {
+        "same_id": sorted(record for record, places in ids.items() if len(places) > 1),
+        "same_text_within": [p for p in repeats if len({split for split, _ in p}) == 1],
+        "same_text_across": [p for p in repeats if len({split for split, _ in p}) > 1],
+    }
+
+
+def render_statistics(counts: Mapping[str, Mapping[str, Any]], repeats: Mapping[str, Any]) -> str:
+    """Write the counts as a table, a column for each split, then the tags and the repeats."""
+    lines = ["".join([f"{'':<60}", *(f"{split:>12}" for split in counts)])]
+    for key, label in ROWS:
+        cells = [_cell(split[key]) for split in counts.values()]
+        if any(cell != "-" for cell in cells):
+            lines.append("".join([f"{label:<60}", *(f"{cell:>12}" for cell in cells)]))
+    for split, found in counts.items():
+        tags = ", ".join(f"{tag} {count}" for tag, count in found["tags"].items())
+        lines.append(f"tags of {split}: {tags}")
+    within, across = repeats["same_text_within"], repeats["same_text_across"]
+    lines.append(
+        f"the same text twice: {len(within)} within a split, {len(across)} across splits; "
+        f"ids twice: {len(repeats['same_id'])}"
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _has_key(question: Question) -> bool:
+    key = answer_tokens(question.key_text or "")
+    return any(answer_tokens(answer) == key for answer in question.answers)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _cell(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if isinstance(value, float) else f"{value:,}"
