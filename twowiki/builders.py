@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
-from twowiki.versions import require_datasets
+from twowiki.versions import list_of, require_datasets
 
 require_datasets()
 
@@ -30,7 +30,6 @@ from twowiki.schema import DEFAULT_CONFIG, HOTPOT_CONFIG, types_of  # noqa: E402
 from twowiki.sources import Opener, find_splits, guess_config, read_examples  # noqa: E402
 
 ARC_DA_CONFIG = "arc_da"
-_LIST = getattr(datasets, "List", None)  # since datasets 4; before, a list in brackets
 
 
 class LoadError(DataError, DatasetGenerationError):
@@ -65,6 +64,10 @@ class TwoWiki(datasets.ArrowBasedBuilder):
         places = (kwargs.get("data_dir"), kwargs.get("data_files"), kwargs.get("arc_dir"))
         kwargs["hash"] = registration.fingerprint(kwargs.get("hash"), places)
         super().__init__(*args, **kwargs)
+
+    def get_exported_dataset_info(self) -> datasets.DatasetInfo:
+        """Give none: a card's sizes are the release's, not those of the files given here."""
+        return datasets.DatasetInfo()
 
     def _info(self) -> datasets.DatasetInfo:
         name = self.config.name
@@ -120,10 +123,6 @@ class TwoWiki(datasets.ArrowBasedBuilder):
         return xopen(str(path), mode, download_config=settings)  # type: ignore[no-any-return]
 
 
-def _list(entry: Any) -> Any:
-    return _LIST(entry) if _LIST is not None else [entry]
-
-
 def features(config: str = DEFAULT_CONFIG) -> datasets.Features:
     """Give the typed columns of a config; lists of structs, the same for every split."""
     if config == ARC_DA_CONFIG:
@@ -135,13 +134,13 @@ def features(config: str = DEFAULT_CONFIG) -> datasets.Features:
         "id": text,
         "question": text,
         "type": datasets.ClassLabel(names=list(types_of(config))),
-        "context": _list({"title": text, "sentences": _list(text)}),
-        "supporting_facts": _list({"title": text, "sent_id": datasets.Value("int32")}),
-        "evidences": _list({"subject": text, "relation": text, "object": text}),
-        "evidences_id": _list({"subject_id": text, "relation": text, "object_id": text}),
+        "context": list_of({"title": text, "sentences": list_of(text)}),
+        "supporting_facts": list_of({"title": text, "sent_id": datasets.Value("int32")}),
+        "evidences": list_of({"subject": text, "relation": text, "object": text}),
+        "evidences_id": list_of({"subject_id": text, "relation": text, "object_id": text}),
         "answer": text,
         "answer_id": text,
-        "entity_ids": _list(text),
+        "entity_ids": list_of(text),
     }
     if config == HOTPOT_CONFIG:
         columns["level"] = text

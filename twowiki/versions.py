@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 OLDEST_DATASETS = "3.6"
 
@@ -18,3 +19,10 @@ def require_datasets() -> None:
             f"twowiki needs datasets>={OLDEST_DATASETS}, found {datasets.__version__}: "
             f"pip install -U 'datasets>={OLDEST_DATASETS}'"
         )
+
+
+def list_of(feature: Any) -> Any:
+    """Give the feature of a list, as the installed version of `datasets` writes it."""
+    import datasets
+
+    return datasets.List(feature) if hasattr(datasets, "List") else [feature]

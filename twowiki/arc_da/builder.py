@@ -44,7 +44,9 @@ CITATION = """@article{bhakthavatsalam2021arcda,
 
 def features() -> datasets.Features:
     """Make the typed features; hidden values are `None` or an empty list, never -1."""
-    from datasets import ClassLabel, Features, List, Value
+    from datasets import ClassLabel, Features, Value
+
+    from twowiki.versions import list_of
 
     text = Value("string")
     return Features(
@@ -52,10 +54,10 @@ def features() -> datasets.Features:
             "question_id": text,
             "tag": text,
             "question": text,
-            "answers": List(text),
+            "answers": list_of(text),
             "difficulty": ClassLabel(names=list(DIFFICULTIES)),
             "source_split": text,
-            "choices": List({"label": text, "text": text}),
+            "choices": list_of({"label": text, "text": text}),
             "answer_key": text,
         }
     )
