@@ -1,0 +1,157 @@
+"""The folder that a conversion runs in: which file each stage writes, and what made it.
+
+In: a folder. Out: paths, and a manifest with each stage's settings, counts and file hashes. A stage
+whose inputs and settings have not changed is not run again; one whose input is missing names the
+command that makes it. Nothing here depends on the clock.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from twowiki.arc_da.records import read_records
+from twowiki.errors import DataError
+from twowiki.files import sha256_of, write_json
+
+
+class Stage(NamedTuple):
+    """A stage: its command, the files it reads and the files it writes."""
+
+    command: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+
+
+SOURCE = "00_source.jsonl"
+FILTERED = "10_filtered.jsonl"
+TASKS = "20_tasks"
+CROWD = "30_crowd.jsonl"
+SCREENED = "40_screened.jsonl"
+REVIEW = "50_review"
+EVENTS = "60_review_events.jsonl"
+RELEASE = "90_release"
+MANIFEST = "manifest.json"
+STAGES = {
+    "filter": Stage("twowiki arc-da filter", (), (SOURCE, FILTERED)),
+    "export-tasks": Stage("twowiki arc-da export-tasks", (FILTERED,), (TASKS,)),
+    "import-answers": Stage("twowiki arc-da import-answers", (FILTERED,), (CROWD,)),
+    "screen": Stage("twowiki arc-da screen", (FILTERED, CROWD), (SCREENED,)),
+    "review-export": Stage("twowiki arc-da review-export", (SCREENED,), (REVIEW,)),
+    "review-import": Stage("twowiki arc-da review-import", (SCREENED,), (EVENTS,)),
+    "release": Stage("twowiki arc-da release", (SOURCE, SCREENED, EVENTS), (RELEASE,)),
+}
+
+
+class Workspace:
+    """The folder of one conversion.
+
+    Args:
+        folder: where the stages' files lie; made by the first stage.
+    """
+
+    def __init__(self, folder: str | PathLike[str]) -> None:
+        self.folder = Path(folder)
+
+    def path(self, name: str) -> Path:
+        """Give a file's place in the folder."""
+        return self.folder / name
+
+    def require(self, stage: str) -> None:
+        """Check that a stage's inputs are there.
+
+        Raises:
+            DataError: one is missing; the remedy is the command that makes it.
+        """
+        for name in STAGES[stage].reads:
+            if not self.path(name).exists():
+                raise DataError(
+                    f"{name} is missing, which {stage} needs",
+                    file=self.folder,
+                    remedy=f"Make it with: {_maker(name).command} {self.folder}",
+                )
+
+    def read(self, name: str) -> Iterator[dict[str, Any]]:
+        """Read a stage's records.
+
+        Raises:
+            DataError: the file is missing; the remedy is the command that makes it.
+        """
+        path = self.path(name)
+        if not path.exists():
+            remedy = f"Make it with: {_maker(name).command} {self.folder}"
+            raise DataError("no such file", file=path, remedy=remedy)
+        if not path.stat().st_size:
+            return
+        for _, record in read_records(str(path)):
+            yield record
+
+    def fingerprint(self, stage: str, settings: Mapping[str, Any], **inputs: str) -> dict[str, Any]:
+        """Name all that a stage's output depends on: settings and its inputs' hashes."""
+        own = {name: sha256_of(self.path(name)) for name in STAGES[stage].reads}
+        return {"settings": _plain(settings), "inputs": {**own, **inputs}}
+
+    def is_done(self, stage: str, fingerprint: Mapping[str, Any]) -> bool:
+        """Whether the stage ran on exactly this, and what it wrote is still there unchanged."""
+        entry = self.manifest().get(stage)
+        if entry is None or any(entry.get(key) != fingerprint[key] for key in fingerprint):
+            return False
+        return bool(entry["outputs"] == self._outputs(stage))
+
+    def finish(self, stage: str, fingerprint: Mapping[str, Any], counts: Mapping[str, Any]) -> None:
+        """Write into the manifest what a stage did."""
+        entry = {**fingerprint, "outputs": self._outputs(stage), "counts": _plain(counts)}
+        entries = {**self.manifest(), stage: entry}
+        ordered = {name: entries[name] for name in STAGES if name in entries}
+        write_json(self.path(MANIFEST), ordered)
+
+    def manifest(self) -> dict[str, Any]:
+        """Read what each stage did so far; empty before the first."""
+        path = self.path(MANIFEST)
+        if not path.is_file():
+            return {}
+        try:
+            entries = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            entries = None
+        if not isinstance(entries, dict):
+            raise DataError("is damaged", file=path, remedy="Remove it; stages will run again")
+        return entries
+
+    def states(self) -> dict[str, str]:
+        """Tell each stage's state: `done`, `stale` (an input changed since) or `not run`."""
+        entries, states = self.manifest(), {}
+        for name, stage in STAGES.items():
+            if name not in entries:
+                states[name] = "not run"
+                continue
+            inputs = entries[name]["inputs"]
+            changed = [
+                read
+                for read in stage.reads
+                if not self.path(read).is_file() or inputs.get(read) != sha256_of(self.path(read))
+            ]
+            states[name] = f"stale: {', '.join(changed)} changed since" if changed else "done"
+        return states
+
+    def _outputs(self, stage: str) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for name in STAGES[stage].writes:
+            path = self.path(name)
+            files = sorted(path.rglob("*")) if path.is_dir() else [path]
+            for file in files:
+                if file.is_file():
+                    found[file.relative_to(self.folder).as_posix()] = sha256_of(file)
+        return found
+
+
+def _maker(name: str) -> Stage:
+    return next(stage for stage in STAGES.values() if name in stage.writes)
+
+
+def _plain(value: Any) -> Any:
+    """Turn tuples into lists and so on, so that what is compared is what JSON gives back."""
+    return json.loads(json.dumps(value, ensure_ascii=False))
