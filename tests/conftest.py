@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.made_up import read_records
 
 
 @pytest.fixture(scope="session")
@@ -18,3 +21,9 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"TWOWIKI_SHARED names no folder: {folder}")
     return folder
+
+
+@pytest.fixture
+def records() -> list[dict[str, Any]]:
+    """The made-up official records."""
+    return read_records()

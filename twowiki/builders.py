@@ -112,9 +112,16 @@ class TwoWiki(datasets.ArrowBasedBuilder):
 
     def _generate_tables(self, files: list[str], split: str) -> Iterator[tuple[int, Any]]:
         with _passed_on():
-            yield from enumerate(
-                tables_of(self.config.name, files, split, self.config.arc_dir, self._open)
-            )
+            number = -1
+            stream = tables_of(self.config.name, files, split, self.config.arc_dir, self._open)
+            for number, table in enumerate(stream):
+                yield number, table
+            if number < 0:
+                raise DataError(
+                    f"no records for the split {split!r}",
+                    file=", ".join(files),
+                    remedy="Remove the file, or give the one that holds the records",
+                )
 
     def _open(self, path: str | PathLike[str], mode: str = "rb") -> IO[bytes]:
         if is_local(path):

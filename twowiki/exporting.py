@@ -69,6 +69,8 @@ def export(
         stream = _bar(builders.tables_of(config, files, split, arc_dir), split)
         _write_split(stream, schema, partial, split, shard_rows, done, key)
     counts = _finish(partial, done)
+    if not any(counts.values()):
+        raise DataError("no records in any split", file=source, remedy="Check the source")
     if target.exists():
         shutil.rmtree(old, ignore_errors=True)
         target.rename(old)
@@ -114,7 +116,7 @@ def _write_split(
     finished = done.setdefault(split, [])
     groups = _row_groups(_without_first(stream, sum(finished)), schema)
     group = next(groups, None)
-    while group is not None or not finished:
+    while group is not None:
         number, rows = len(finished), 0
         with (
             replacing(partial / f"{split}-{number:05d}.parquet", "wb") as file,
