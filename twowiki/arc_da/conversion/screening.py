@@ -8,7 +8,6 @@ nor stemming; here: the 33 English stop words of Lucene, no stemming, both setti
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
@@ -115,8 +114,7 @@ def majority(categories: Mapping[str, int]) -> str | None:
 
 def content_words(text: str, settings: ScreenSettings) -> list[str]:
     """List a text's words without stop words, stemmed if the settings say so."""
-    words = [word for part in unicode_words(text) for word in re.findall(r"[^\W_]+", part)]
-    kept = [word for word in words if word not in settings.stop_words]
+    kept = [word for word in unicode_words(text) if word not in settings.stop_words]
     return [stem(word) if word.isascii() else word for word in kept] if settings.stemming else kept
 
 

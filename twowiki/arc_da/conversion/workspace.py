@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from twowiki.arc_da.records import read_records
 from twowiki.errors import DataError
-from twowiki.files import sha256_of, write_json
+from twowiki.files import sha256_of, write_json, write_text
 
 
 class Stage(NamedTuple):
@@ -107,6 +107,30 @@ class Workspace:
         entries = {**self.manifest(), stage: entry}
         ordered = {name: entries[name] for name in STAGES if name in entries}
         write_json(self.path(MANIFEST), ordered)
+
+    def replace_folder(
+        self, stage: str, made: Mapping[str, str], *, overwrite: bool = False
+    ) -> None:
+        """Write a stage's folder, and remove what an earlier run of the stage left there.
+
+        Files that other hands put there stay.
+
+        Raises:
+            DataError: a file of an earlier run was edited since (and `overwrite` is not said).
+        """
+        folder = self.path(STAGES[stage].writes[0])
+        before = self.manifest().get(stage, {}).get("outputs", {})
+        for name, digest in before.items():
+            path = self.path(name)
+            if path.is_file() and sha256_of(path) != digest and not overwrite:
+                problem = "was edited since it was written, and would be lost"
+                remedy = "Import it first and move it away, or overwrite it with --force"
+                raise DataError(problem, file=path, remedy=remedy)
+        for name, text in made.items():
+            write_text(folder / name, text)
+        for name in before:
+            if self.path(name).name not in made:
+                self.path(name).unlink(missing_ok=True)
 
     def manifest(self) -> dict[str, Any]:
         """Read what each stage did so far; empty before the first."""

@@ -13,6 +13,15 @@ from importlib import import_module
 SUBCOMMANDS = {
     "stats": ("stats", "count questions, answers and words, as in Table 1"),
     "score": ("score", "score a system's answers: F1 and ROUGE-L"),
+    "filter": ("filter", "conversion: remove questions that depend on their options"),
+    "audit-filter": ("audit_filter", "check the filter's rules against the released questions"),
+    "export-tasks": ("export_tasks", "conversion: write tasks for five workers a question"),
+    "import-answers": ("import_answers", "conversion: read the workers' answers back"),
+    "screen": ("screen", "conversion: keep questions that workers answer alike"),
+    "review-export": ("review_export", "conversion: write the table for the expert review"),
+    "review-import": ("review_import", "conversion: read the edited table into the log"),
+    "release": ("release", "conversion: write the reviewed questions, with provenance"),
+    "status": ("status", "conversion: show where it stands, or a question's history"),
 }
 
 

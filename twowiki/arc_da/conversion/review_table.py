@@ -1,0 +1,270 @@
+"""The reviewer's table: one row a question, edited in any spreadsheet or in Label Studio.
+
+In: states. Out: rows and tasks; and back: an edited row becomes steps for the log. A row without a
+decision changes nothing. Answers stand in one cell, `heat | warm weather`; take one out to remove
+it, write one more to add it, put short versions of long answers into `short`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from twowiki.arc_da.conversion.review import (
+    REASONS,
+    Answer,
+    State,
+    Step,
+    apply_step,
+    state_hash,
+)
+from twowiki.arc_da.conversion.screening import ScreenSettings, content_words
+from twowiki.arc_da.conversion.tasks import free_cell
+from twowiki.arc_da.label_studio import Annotation, prefill, project
+
+LONG = 5  # words; a question whose answers are all longer needs a short version
+COLUMNS = (
+    *("question_id", "split", "original_question", "options", "workers", "origins"),
+    *("proposed_question", "proposed_short", "question", "answers", "short"),
+    *("decision", "reason", "state"),
+)
+EDITABLE = ("question", "answers", "short", "decision", "reason")
+
+
+class Edited(NamedTuple):
+    """What a reviewer made of one question."""
+
+    question_id: str
+    question: str
+    answers: tuple[str, ...]
+    short: tuple[str, ...]
+    decision: str
+    reason: str
+    state: str
+
+
+def table_row(
+    state: State,
+    source: Mapping[str, Any],
+    screened: Mapping[str, Any],
+    suggestion: str | None,
+) -> dict[str, str]:
+    """Make a question's row, in the order of `COLUMNS`."""
+    options = [
+        f"{entry['label']}{'*' if entry['label'] == source['answer_key'] else ''} {entry['text']}"
+        for entry in source["choices"]
+    ]
+    ticked = ", ".join(f"{name} {count}" for name, count in screened["categories"].items())
+    return {
+        "question_id": source["question_id"],
+        "split": source["split"],
+        "original_question": " ".join(source["stem"].split()),
+        "options": join_cell(options),
+        "workers": f"{screened['workers_answered']} of {screened['workers']} answered; {ticked}",
+        "origins": join_cell(map(describe_origin, state.answers)),
+        "proposed_question": suggestion or "",
+        "proposed_short": join_cell(propose_short(state.texts)),
+        "question": state.question,
+        "answers": join_cell(state.texts),
+        "short": "",
+        "decision": state.decision or "",
+        "reason": state.reason or "",
+        "state": state_hash(state),
+    }
+
+
+def review_task(row: Mapping[str, str]) -> dict[str, Any]:
+    """Make a Label Studio task of a row, its texts filled in."""
+    original = f"{row['original_question']}\n{row['options'].replace(' | ', chr(10))}"
+    found = "\n".join(split_cell(row["origins"]))
+    data = {
+        "question_id": row["question_id"],
+        "original": original,
+        "workers": f"{row['workers']}\n{found}",
+        "state": row["state"],
+    }
+    texts = {
+        "question": ("original", [row["question"]]),
+        "answers": ("original", split_cell(row["answers"])),
+    }
+    return {"data": data, "predictions": prefill(texts)}
+
+
+def review_project() -> dict[str, Any]:
+    """Describe the Label Studio project of the review."""
+    reasons = "".join(f"<li><b>{name}</b>: {text}</li>" for name, text in REASONS.items())
+    text = (
+        "<p>Correct the question so that it can stand without its options, remove wrong answers, "
+        "add missing ones, and give long answers a short version. Then accept it, or reject it "
+        f"for a reason:</p><ul>{reasons}</ul>"
+    )
+    return project("review", "ARC-DA: review", people=1, instructions=text)
+
+
+def row_of_table(record: Mapping[str, Any]) -> Edited:
+    """Read an edited row of the spreadsheet.
+
+    Raises:
+        ValueError: a column is missing.
+    """
+    missing = [name for name in ("question_id", *EDITABLE, "state") if record.get(name) is None]
+    if missing:
+        raise ValueError(f"the columns {', '.join(missing)} are missing")
+    cells = {name: free_cell(str(record[name])).strip() for name in COLUMNS if name in record}
+    return Edited(
+        cells["question_id"],
+        cells["question"],
+        tuple(split_cell(cells["answers"])),
+        tuple(split_cell(cells["short"])),
+        cells["decision"].lower(),
+        cells["reason"],
+        cells["state"],
+    )
+
+
+def row_of_annotation(annotation: Annotation) -> Edited:
+    """Read a review made in Label Studio; its decision may be `reject: too_open`."""
+    values = annotation.values
+    decision = (values.get("decision") or [""])[0]
+    word, _, reason = decision.partition(":")
+    return Edited(
+        str(annotation.data.get("question_id", "")),
+        " ".join(values.get("question", [])).strip(),
+        tuple(dict.fromkeys(text.strip() for text in values.get("answers", []) if text.strip())),
+        tuple(text.strip() for text in values.get("short", []) if text.strip()),
+        word.strip().lower(),
+        reason.strip(),
+        str(annotation.data.get("state", "")),
+    )
+
+
+def steps_of(edited: Edited, state: State, *, longest: int = LONG) -> list[Step]:
+    """Compare an edited row with the state, and give the steps between them; none if equal.
+
+    Raises:
+        ValueError: the row cannot be carried out; the text says why.
+    """
+    if not edited.decision:
+        return []
+    if edited.decision == "reject":
+        step = Step("reject", reason=edited.reason)
+        done = state.decision == "reject" and state.reason == edited.reason
+        apply_step(state, step)
+        return [] if done else [step]
+    if edited.decision != "accept":
+        raise ValueError(f"the decision must be accept or reject, not {edited.decision!r}")
+    steps = _wording(edited, state)
+    for step in steps:
+        state = apply_step(state, step)
+    if not state.answers:
+        raise ValueError("no answer is left, so it cannot be accepted")
+    if all(len(text.split()) > longest for text in state.texts):
+        raise ValueError(f"every answer has more than {longest} words: add a short version")
+    return steps if state.decision == "accept" else [*steps, Step("accept")]
+
+
+def is_edited(edited: Edited, state: State) -> bool:
+    """Whether a row without a decision was changed all the same."""
+    same = edited.question == state.question and edited.answers == state.texts
+    return not same or bool(edited.short) or bool(edited.reason)
+
+
+def propose_short(texts: Sequence[str]) -> list[str]:
+    """Propose short versions: the run of content words that a long answer shares with another.
+
+    An answer is long with more than `LONG` words, or if its words include all of another's.
+    """
+    settings = ScreenSettings()
+    words = [content_words(text, settings) for text in texts]
+    known = {" ".join(entry) for entry in words}
+    proposed: dict[str, None] = {}
+    for place, long in enumerate(words):
+        others = [other for index, other in enumerate(words) if index != place and other]
+        covers = any(set(other) < set(long) for other in others)
+        if len(texts[place].split()) <= LONG and not covers:
+            continue
+        run = max((_shared_run(long, other) for other in others), key=len, default=[])
+        for candidate in (" ".join(run), *run[-1:]):
+            if candidate and candidate not in known:
+                proposed.setdefault(candidate)
+    return list(proposed)
+
+
+def describe_origin(answer: Answer) -> str:
+    """Say where an answer comes from: `heat (3 workers, mc_gold)`."""
+    count = len(answer.workers)
+    named = [f"{count} worker{'s' if count != 1 else ''}"] if count else []
+    named += [origin for origin in answer.origins if origin != "worker"]
+    return f"{answer.text} ({', '.join(named)})"
+
+
+def join_cell(texts: Iterable[str]) -> str:
+    """Write texts into one cell; a bar within a text is escaped."""
+    return " | ".join(text.replace("\\", "\\\\").replace("|", "\\|") for text in texts)
+
+
+def split_cell(cell: str) -> list[str]:
+    """Read the texts of a cell, parted by bars or line ends; empty and repeated ones go."""
+    parts, current, escaped = [], "", False
+    for sign in cell:
+        if escaped:
+            current, escaped = current + sign, False
+        elif sign == "\\":
+            escaped = True
+        elif sign in "|\r\n":
+            parts.append(current.strip())
+            current = ""
+        else:
+            current += sign
+    return list(dict.fromkeys(text for text in (*parts, current.strip()) if text))
+
+
+def _wording(edited: Edited, state: State) -> list[Step]:
+    """Give the steps for the question's and the answers' wordings."""
+    steps = []
+    if not edited.question:
+        raise ValueError("the question is empty")
+    if edited.question != state.question:
+        steps.append(Step("reword_question", before=state.question, after=edited.question))
+    note = edited.reason or None
+    steps += [
+        Step("remove_answer", before=text, reason=note)
+        for text in state.texts
+        if text not in edited.answers
+    ]
+    for text in edited.answers:
+        met = state.find(text)
+        if met is None:
+            steps.append(Step("add_answer", after=text))
+        elif not met.verified:
+            steps.append(Step("verify_answer", before=text))
+    for text in edited.short:
+        if text not in edited.answers:
+            steps.append(Step("add_short_version", before=_lengthened(text, edited), after=text))
+    return steps
+
+
+def _lengthened(short: str, edited: Edited) -> str:
+    """Find the answer that a short version shortens: the one that shares most of its words."""
+    settings = ScreenSettings(stemming=True)
+    words = set(content_words(short, settings))
+    shared = {
+        text: len(words & set(content_words(text, settings)))
+        for text in edited.answers
+        if len(text.split()) > len(short.split()) or len(text) > len(short)
+    }
+    if not shared or not max(shared.values()):
+        raise ValueError(f"the short version {short!r} shortens none of the answers")
+    return max(shared, key=lambda text: shared[text])
+
+
+def _shared_run(first: Sequence[str], second: Sequence[str]) -> list[str]:
+    """Find the longest run of words that both hold one after the other."""
+    best: list[str] = []
+    for start in range(len(first)):
+        for end in range(len(first), start + len(best), -1):
+            run = list(first[start:end])
+            if any(list(second[at : at + len(run)]) == run for at in range(len(second))):
+                best = run
+                break
+    return best
