@@ -71,7 +71,7 @@ def test_tables_start_small_and_lose_nothing(records: Records) -> None:
     sizes = [table.num_rows for table in tables([example] * 3000)]
     assert sum(sizes) == 3000
     assert sizes[0] <= 16
-    assert max(sizes) <= 1024
+    assert max(sizes) <= 256
 
 
 def test_the_short_door(release: Path, records: Records) -> None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from twowiki.errors import DataError
 from twowiki.schema import DEFAULT_CONFIG, HOTPOT_CONFIG, Example, types_of
 
-FIRST_BATCH, LARGEST_BATCH = 16, 1024  # rows; small at first, so that streaming starts at once
+FIRST_BATCH, LARGEST_BATCH = 16, 256  # rows; the first is small, so that streaming starts at once
 
 
 def tables(examples: Iterable[Example], config: str = DEFAULT_CONFIG) -> Iterator[pa.Table]:

@@ -17,7 +17,7 @@ from zipfile import BadZipFile
 
 from twowiki.errors import DataError
 
-WINDOW = 1 << 20  # bytes read at a time
+WINDOW = 1 << 18  # bytes read at a time
 LARGEST_RECORD = 1 << 27  # characters; beyond it the file is taken for broken
 _SPACE = " \t\r\n"
 _decode = json.JSONDecoder().raw_decode
