@@ -7,6 +7,10 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -306,6 +310,41 @@ def test_a_download_is_checked_and_a_bad_one_removed(
     monkeypatch.setitem(releases.ARCHIVES, "data", archive)
     with pytest.raises(DataError, match="SHA-256"):
         releases.fetch("data", Downloads(other))
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[tuple[Path, str]]:
+    """A folder and the loopback address under which it is served."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield folder, f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_release_is_downloaded_once_and_loaded(
+    served: tuple[Path, str], records: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, address = served
+    page = folder / "data.zip"
+    page.write_text("<!DOCTYPE html><html>quota exceeded</html>")
+    monkeypatch.setitem(releases.ARCHIVES, "data", releases.Archive(f"{address}/data.zip"))
+    with pytest.raises(DataError, match="got a web page, not a zip"):
+        twowiki.load_dataset("data")
+    write_zip(page, records)
+    found = twowiki.load_dataset("data")
+    assert official(found["train"])[0]["_id"] == records[0]["_id"]
+    page.unlink()
+    assert len(list(twowiki.load_dataset("data", split="train", streaming=True))) == 5
 
 
 def test_configs_without_an_address_ask_for_a_folder() -> None:

@@ -27,7 +27,7 @@ from twowiki.columns import tables  # noqa: E402
 from twowiki.errors import DataError  # noqa: E402
 from twowiki.naming import SUFFIXES, is_local  # noqa: E402
 from twowiki.schema import DEFAULT_CONFIG, HOTPOT_CONFIG, types_of  # noqa: E402
-from twowiki.sources import Opener, find_splits, guess_config, read_examples  # noqa: E402
+from twowiki.sources import Opener, find_splits, guess_config, read_examples, sniff  # noqa: E402
 
 ARC_DA_CONFIG = "arc_da"
 
@@ -108,7 +108,7 @@ class TwoWiki(datasets.ArrowBasedBuilder):
             if dl_manager.is_streaming:
                 return chosen
             return {split: list(dl_manager.download(paths)) for split, paths in chosen.items()}
-        return releases.fetch(name, _downloader(dl_manager))
+        return releases.fetch(name, _downloader())
 
     def _generate_tables(self, files: list[str], split: str) -> Iterator[tuple[int, Any]]:
         with _passed_on():
@@ -199,7 +199,7 @@ def load_dataset(
         raise DataError(f"unknown config {config!r}", remedy=f"Known: {', '.join(known)}")
     if data_files is None:
         if data_dir is None:
-            data_files = releases.fetch(config, datasets.DownloadManager())
+            data_files = releases.fetch(config, _downloader())
         elif is_local(data_dir):
             data_files = files_of(data_dir, config, arc_dir)
         else:
@@ -242,9 +242,12 @@ def tables_of(
     return tables(read_examples(files, config, split, opener), config)
 
 
-def _downloader(dl_manager: Any) -> Any:
-    """Give a manager that really downloads; a zip cannot be read well over the network."""
-    return datasets.DownloadManager() if dl_manager.is_streaming else dl_manager
+def _downloader() -> datasets.DownloadManager:
+    """Give a manager that really downloads, also for streaming: a zip streams badly from afar.
+
+    A checked archive stays in the cache without asking its server again, which may be gone.
+    """
+    return datasets.DownloadManager(download_config=datasets.DownloadConfig(use_etag=False))
 
 
 def _absolute(data_files: Any) -> Any:
@@ -260,11 +263,9 @@ def _absolute(data_files: Any) -> Any:
 
 
 def _refuse_other_files(splits: Mapping[str, list[str]]) -> None:
-    for path in (path for paths in splits.values() for path in paths):
-        if not path.split("?")[0].lower().endswith((*SUFFIXES, ".zip")) and is_local(path):
-            with open(path, "rb") as stream:
-                if stream.read(1) in (b"{", b"["):
-                    continue
+    """Refuse what a search of the working directory sweeps in: code, notes, logs."""
+    for path in (path for paths in splits.values() for path in paths if is_local(path)):
+        if not path.lower().endswith((*SUFFIXES, ".zip")) and sniff(path) == "other":
             raise DataError(
                 "no data file of this data set",
                 file=path,

@@ -109,7 +109,7 @@ def fetch(config: str, dl_manager: Any) -> dict[str, list[str]]:
     try:
         path = Path(str(dl_manager.download(archive.url)))
     except (OSError, ConnectionError, RuntimeError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         raise DataError(f"cannot download the release ({reason})", remedy=by_hand) from None
     try:
         _check(path, archive)

@@ -8,6 +8,7 @@ memory. Errors carry the file, the record's id and the field. It loads no `datas
 from __future__ import annotations
 
 import gzip
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -49,7 +50,7 @@ def find_splits(source: str | PathLike[str], config: str = DEFAULT_CONFIG) -> di
     """
     place = Path(source)
     if place.is_file():
-        if is_zip(place):
+        if sniff(place) == "zip":
             return {split: [str(place)] for split in split_members(place)}
         named = split_of(place)
         return {named.split if named else "train": [str(place)]}
@@ -110,12 +111,20 @@ def _zip_in(folder: Path, config: str) -> dict[str, list[str]]:
     return {}
 
 
-def is_zip(path: str | PathLike[str], opener: Opener = open) -> bool:
-    """Tell whether a file is (or calls itself) a zip."""
-    if str(path).lower().endswith(".zip"):
-        return True
+def sniff(path: str | PathLike[str], opener: Opener = open) -> str:
+    """Tell what a file is from its first bytes: zip, parquet, gzip, json or other.
+
+    A cached download has no suffix to tell by; a `.zip` that holds a web page stays a zip here.
+    """
     with opener(path, "rb") as stream:
-        return stream.read(4) == MAGIC_ZIP
+        head = stream.read(64)
+    if head.startswith(MAGIC_ZIP) or str(path).lower().endswith(".zip"):
+        return "zip"
+    if head.startswith(b"PAR1") or str(path).lower().endswith(".parquet"):
+        return "parquet"
+    if head.startswith(b"\x1f\x8b"):
+        return "gzip"
+    return "json" if head.removeprefix(BOM_UTF8).lstrip()[:1] in (b"{", b"[") else "other"
 
 
 @contextmanager
@@ -123,21 +132,19 @@ def open_data(
     path: str | PathLike[str], split: str | None = None, opener: Opener = open
 ) -> Iterator[IO[bytes]]:
     """Open a file's bytes: a zip's member of the split, what a .gz holds, or the file itself."""
-    if is_zip(path, opener):
+    kind = sniff(path, opener)
+    if kind == "zip":
         with (
             opener(path, "rb") as stream,
             open_zip(stream, path) as archive,
             open_member(archive, member_for(archive, path, split), path) as member,
         ):
             yield member
-        return
-    with opener(path, "rb") as stream:
-        head = stream.read(2)
-        stream.seek(0)
-        if head == b"\x1f\x8b":
-            with gzip.GzipFile(fileobj=stream) as unpacked:
-                yield unpacked  # type: ignore[misc]
-        else:
+    elif kind == "gzip":
+        with opener(path, "rb") as stream, gzip.GzipFile(fileobj=stream) as unpacked:
+            yield unpacked  # type: ignore[misc]
+    else:
+        with opener(path, "rb") as stream:
             yield stream
 
 
@@ -150,7 +157,7 @@ def read_raw(
         DataError: the file cannot be read to its end; whole records before the fault come first.
     """
     try:
-        if str(path).lower().endswith(".parquet"):
+        if sniff(path, opener) == "parquet":
             yield from _parquet_rows(path, opener)
         else:
             with open_data(path, split, opener) as stream:
@@ -251,7 +258,7 @@ def _files_of(source: str | PathLike[str], config: str, split: str | None) -> li
             f"it holds several splits: {', '.join(splits)}", file=source, remedy="Name one"
         )
     if split not in splits:
-        if Path(source).is_file() and not is_zip(source):
+        if Path(source).is_file() and sniff(source) != "zip":
             return [str(source)]
         raise DataError(
             f"no split {split!r}; it holds {', '.join(splits)}",

@@ -15,7 +15,7 @@ from twowiki.errors import DataError
 from twowiki.files import progress
 from twowiki.generation.relations import RELATIONS
 from twowiki.schema import DEFAULT_CONFIG, HOTPOT_CONFIG, Example, parse_record
-from twowiki.sources import find_splits, guess_config, is_zip, read_raw
+from twowiki.sources import find_splits, guess_config, read_raw, sniff
 
 KINDS = {
     "broken_file": "files that end early or hold no records",
@@ -120,7 +120,9 @@ def validate(
         return findings
     config = config or guess_config(source)
     for split, files in find_splits(source, config).items():
-        streams = [(path, read_raw(path, split if is_zip(path) else None)) for path in files]
+        streams = [
+            (path, read_raw(path, split if sniff(path) == "zip" else None)) for path in files
+        ]
         _split_into(findings, split, streams, config)
     return findings
 
