@@ -17,6 +17,7 @@ from twowiki.errors import DataError
 # command -> (module, one line of help)
 COMMANDS = {
     "arc-da": ("twowiki.commands.arc_da", "ARC-DA: statistics, scores, conversion, human ratings"),
+    "generate": ("twowiki.commands.generate", "dumps in, a 2Wiki-style data set out"),
     "export": ("twowiki.commands.export", "write typed Parquet shards and a card"),
     "validate": ("twowiki.commands.validate", "report what is odd in raw records"),
     "stats": ("twowiki.commands.stats", "print the paper's tables for any split"),

@@ -1,0 +1,194 @@
+"""Where the queries and functions run: DuckDB here, or Spark; the same texts, the same rows.
+
+A query is one file of `sql/`, run word for word. Its inputs are Parquet folders under the names
+that the text uses; its output is a Parquet folder, whole or not at all.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Protocol
+
+from twowiki.errors import DataError
+from twowiki.generation.tables import parquet_files
+
+
+def query(name: str) -> str:
+    """Give the text of a query."""
+    return (files("twowiki.generation") / "sql" / f"{name}.sql").read_text("utf-8")
+
+
+class Engine(Protocol):
+    """What a stage needs of an engine."""
+
+    name: str
+
+    def sql(
+        self, text: str, inputs: Mapping[str, Path], out: Path, *, bucketed: bool = False
+    ) -> None:
+        """Run one query and write its rows, in the query's order.
+
+        Args:
+            text: a single SELECT.
+            inputs: the folder of each table that the text names.
+            out: the folder to write; replaced if it is there.
+            bucketed: write a folder for each value of the column `bucket`.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of what the engine holds."""
+        ...
+
+
+def _aside(out: Path) -> Path:
+    aside = out.with_name(f".{out.name}.tmp")
+    if aside.exists():
+        shutil.rmtree(aside)
+    aside.parent.mkdir(parents=True, exist_ok=True)
+    return aside
+
+
+def _put(aside: Path, out: Path) -> None:
+    if out.exists():
+        shutil.rmtree(out)
+    aside.replace(out)
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
+
+
+class DuckDBEngine:
+    """DuckDB in this process.
+
+    Args:
+        scratch: a folder for what does not fit in memory.
+        memory: DuckDB's own limit, such as "2GB"; rows beyond it go to `scratch`.
+        threads: threads; the rows do not depend on it.
+    """
+
+    name = "duckdb"
+
+    def __init__(self, scratch: Path, *, memory: str = "2GB", threads: int = 2) -> None:
+        self.scratch, self.memory, self.threads = scratch, memory, threads
+
+    def _connect(self) -> Any:
+        try:
+            import duckdb
+        except ImportError as error:
+            raise DataError(
+                "DuckDB is not installed", remedy="Install it with: pip install 'twowiki[generate]'."
+            ) from error
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        connection = duckdb.connect()
+        for statement in (
+            f"SET memory_limit = '{self.memory}'",
+            f"SET threads = {self.threads}",
+            f"SET temp_directory = {_quoted(self.scratch)}",
+            "SET enable_progress_bar = false",
+        ):
+            connection.execute(statement).fetchall()
+        return connection
+
+    def sql(
+        self, text: str, inputs: Mapping[str, Path], out: Path, *, bucketed: bool = False
+    ) -> None:
+        """Run one query; see `Engine.sql`."""
+        aside = _aside(out)
+        connection = self._connect()
+        try:
+            for name, folder in inputs.items():
+                listed = ", ".join(_quoted(path) for path in parquet_files(folder))
+                view = f"CREATE VIEW {name} AS SELECT * FROM read_parquet([{listed}], hive_partitioning = false)"
+                connection.execute(view).fetchall()
+            aside.mkdir()
+            target = _quoted(aside if bucketed else aside / "part-00000.parquet")
+            options = "FORMAT parquet, COMPRESSION zstd"
+            if bucketed:
+                options += ", PARTITION_BY (bucket), WRITE_PARTITION_COLUMNS true"
+            connection.execute(f"COPY ({text}) TO {target} ({options})").fetchall()
+        finally:
+            connection.close()
+        _put(aside, out)
+
+    def close(self) -> None:
+        """Remove the scratch folder."""
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+class SparkEngine:
+    """Spark, local or a cluster; needs Java 17 and folders that every worker can read.
+
+    Args:
+        scratch: a folder for shuffles.
+        master: Spark's master, such as "local[2]" or "spark://host:7077".
+        memory: the driver's heap, such as "2GB".
+        partitions: shuffle partitions; the rows do not depend on it.
+    """
+
+    name = "spark"
+
+    def __init__(
+        self, scratch: Path, *, master: str = "local[2]", memory: str = "2GB", partitions: int = 8
+    ) -> None:
+        self.scratch, self.master, self.memory, self.partitions = scratch, master, memory, partitions
+
+    @cached_property
+    def session(self) -> Any:
+        """Start Spark, once."""
+        if shutil.which("java") is None:
+            raise DataError(
+                "Spark needs Java, and there is no `java` on the path",
+                remedy="Install Java 17, or run with --engine duckdb.",
+            )
+        try:
+            from pyspark.sql import SparkSession
+        except ImportError as error:
+            raise DataError(
+                "PySpark is not installed", remedy="Install it with: pip install 'twowiki[spark]'."
+            ) from error
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        settings = {
+            "spark.driver.memory": self.memory.lower().removesuffix("b"),
+            "spark.sql.shuffle.partitions": str(self.partitions),
+            "spark.sql.session.timeZone": "UTC",
+            "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+            "spark.local.dir": str(self.scratch),
+            "spark.ui.enabled": "false",
+            "spark.sql.ansi.enabled": "true",
+            "spark.sql.parquet.compression.codec": "zstd",
+            "spark.ui.showConsoleProgress": "false",
+        }
+        builder = SparkSession.builder.master(self.master).appName("twowiki")
+        for key, value in settings.items():
+            builder = builder.config(key, value)
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("ERROR")
+        return session
+
+    def sql(
+        self, text: str, inputs: Mapping[str, Path], out: Path, *, bucketed: bool = False
+    ) -> None:
+        """Run one query; see `Engine.sql`."""
+        aside = _aside(out)
+        for name, folder in inputs.items():
+            listed = [str(path.resolve()) for path in parquet_files(folder)]
+            self.session.read.parquet(*listed).createOrReplaceTempView(name)
+        frame = self.session.sql(text)
+        if not bucketed:
+            frame.write.parquet(str(aside.resolve()))
+        else:
+            copied = frame.selectExpr("*", "bucket AS bucket_folder")
+            copied.write.partitionBy("bucket_folder").parquet(str(aside.resolve()))
+        _put(aside, out)
+
+    def close(self) -> None:
+        """Stop Spark, if it was started."""
+        if "session" in self.__dict__:
+            self.session.stop()
+        shutil.rmtree(self.scratch, ignore_errors=True)

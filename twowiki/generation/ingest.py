@@ -1,0 +1,181 @@
+"""Dumps to tables: blocks of a file go to workers, each writes one part, a killed run goes on.
+
+A part is done when its counts are on disk; they are written last. Parts and their rows depend on
+the file alone, not on the number of workers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple
+
+from twowiki.errors import DataError
+from twowiki.files import progress, write_json
+from twowiki.generation.streams import LineBlocks
+from twowiki.generation.tables import TABLES, Row, table_of, write_part
+from twowiki.generation.wikidata import parse_lines
+from twowiki.generation.wikipedia import parse_json_lines, parse_records, parse_xml_pages
+
+BLOCK_BYTES = 16 << 20
+WIKIDATA_TABLES = ("entities", "names", "claims", "dates", "date_forms")
+PARAGRAPH_TABLES = ("pages", "sentences", "mentions", "redirects")
+
+
+class Task(NamedTuple):
+    """A block of a dump for a worker: its bytes, or a row group of a Parquet file."""
+
+    kind: str  # wikidata, json, xml, parquet
+    payload: bytes
+    path: str
+    row_group: int
+    folder: str
+    part: str
+
+
+Rows = tuple[dict[str, list[Row]], Counter[str]]
+_BYTES: dict[str, Callable[[bytes], Rows]] = {
+    "wikidata": parse_lines,
+    "json": parse_json_lines,
+    "xml": parse_xml_pages,
+}
+
+
+def _run(task: Task) -> None:
+    """Parse one block and write its part of each table, its counts last."""
+    if task.kind == "parquet":
+        import pyarrow.parquet as pq
+
+        group = pq.ParquetFile(task.path).read_row_group(task.row_group)
+        tables, counts = parse_records(group.to_pylist())
+    else:
+        tables, counts = _BYTES[task.kind](task.payload)
+    folder = Path(task.folder)
+    for name, rows in tables.items():
+        write_part(folder / name, task.part, table_of(name, rows))
+    write_json(folder / "parts" / f"{task.part}.json", dict(sorted(counts.items())))
+
+
+def _tasks(paths: list[Path], kind: str, folder: Path, faults: list[Path]) -> Iterator[Task]:
+    """Cut the files into blocks; name in `faults` those that end too early."""
+    number = 0
+    for path in paths:
+        if kind == "parquet":
+            import pyarrow.parquet as pq
+
+            for group in range(pq.ParquetFile(path).num_row_groups):
+                yield Task(kind, b"", str(path), group, str(folder), f"part-{number:05d}")
+                number += 1
+            continue
+        blocks = LineBlocks(path, BLOCK_BYTES, b"</page>" if kind == "xml" else b"\n")
+        for block in blocks:
+            yield Task(kind, block, str(path), -1, str(folder), f"part-{number:05d}")
+            number += 1
+        if blocks.truncated:
+            faults.append(path)
+
+
+def ingest(
+    paths: list[Path], kind: str, folder: Path, *, workers: int, allow_truncated: bool = False
+) -> Counter[str]:
+    """Read dump files into tables under a folder; give the counts by reason.
+
+    Args:
+        paths: the files, in order.
+        kind: wikidata, json, xml or parquet.
+        folder: where the tables go, one folder each.
+        workers: processes that parse; 1 parses in this process.
+        allow_truncated: go on with what a damaged file gave.
+
+    Raises:
+        DataError: when a file ends too early; what it held before is in the tables.
+    """
+    faults: list[Path] = []
+    names = WIKIDATA_TABLES if kind == "wikidata" else PARAGRAPH_TABLES
+    for name in names:  # a table without rows is still a table
+        write_part(folder / name, "part-none", table_of(name, ()))
+    done = {path.stem for path in (folder / "parts").glob("part-*.json")}
+    todo = (task for task in _tasks(paths, kind, folder, faults) if task.part not in done)
+    shown = progress(todo, what=f"reading {kind}")
+    if workers <= 1:
+        for task in shown:
+            _run(task)
+    else:
+        _run_in_pool(iter(shown), workers)
+    counts = _sum_counts(folder)
+    _check(faults, counts, kind, allow_truncated)
+    return counts
+
+
+def _run_in_pool(tasks: Iterator[Task], workers: int) -> None:
+    """Keep every worker busy, and no more blocks in memory than twice the workers."""
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        waiting: set[Future[None]] = set()
+        for task in tasks:
+            waiting.add(pool.submit(_run, task))
+            if len(waiting) >= 2 * workers:
+                finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    future.result()
+        for future in waiting:
+            future.result()
+
+
+def _sum_counts(folder: Path) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for path in sorted((folder / "parts").glob("part-*.json")):
+        counts.update(json.loads(path.read_text("utf-8")))
+    return counts
+
+
+def _check(faults: list[Path], counts: Counter[str], kind: str, allow_truncated: bool) -> None:
+    read = counts["entity lines"] if kind == "wikidata" else counts["pages"]
+    what = "entities" if kind == "wikidata" else "pages"
+    if faults and not allow_truncated:
+        raise DataError(
+            f"the compressed file is truncated or damaged: {read:,} complete {what} were read",
+            file=faults[0],
+            remedy="Fetch it again, or go on with what was read: --allow-truncated.",
+        )
+    if not read:
+        raise DataError(
+            f"no {what} found",
+            file=faults[0] if faults else None,
+            remedy="Give a Wikidata JSON dump (one entity a line) as --wikidata, and Wikipedia "
+            "summaries (JSON lines, Parquet or pages-articles XML) as --paragraphs.",
+        )
+
+
+def paragraph_files(path: Path) -> tuple[list[Path], str]:
+    """Tell the form of a paragraphs file, or of the files of a folder."""
+    if path.is_dir():
+        found = sorted(file for file in path.rglob("*") if file.is_file() and file.name[0] != ".")
+        parquet = [file for file in found if file.suffix == ".parquet"]
+        if parquet:
+            return parquet, "parquet"
+        if not found:
+            raise DataError("the folder is empty", file=path, remedy="Give the file itself.")
+        return found, _form_of(found[0])
+    if not path.is_file():
+        raise DataError("no such file", file=path, remedy="Check the path given as --paragraphs.")
+    return [path], _form_of(path)
+
+
+def _form_of(path: Path) -> str:
+    with open(path, "rb") as stream:
+        if stream.read(4) == b"PAR1":
+            return "parquet"
+    blocks = iter(LineBlocks(path, 1 << 10))
+    start = next(blocks, b"").lstrip(b"\xef\xbb\xbf \t\r\n")
+    return "xml" if start[:1] == b"<" else "json"
+
+
+def empty_tables(folder: Path, names: tuple[str, ...]) -> None:
+    """Write tables without rows, for inputs that have none."""
+    for name in names:
+        assert name in TABLES
+        write_part(folder / name, "part-none", table_of(name, ()))

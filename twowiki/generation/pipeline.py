@@ -1,0 +1,133 @@
+"""The pipeline: dumps -> tables -> facts in the text -> candidates -> samples -> contexts -> splits.
+
+Every stage writes a folder and a manifest; a run that was stopped goes on with the first stage
+that is not done. Same dumps, settings and seed give the same bytes, whatever the engine or the
+number of workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from twowiki.errors import require_file
+from twowiki.generation.config import GenerateConfig, Resources
+from twowiki.generation.ingest import ingest, paragraph_files
+from twowiki.generation.manifest import fingerprint, key_of
+from twowiki.generation.outputs import write_outputs
+from twowiki.generation.queries import (
+    BRIDGE_COMPARISONS,
+    CHAINS,
+    COMPARISONS,
+    GROUND,
+    PARTITIONED,
+    SELECT,
+    bucket_count,
+    cell_count,
+    count_reasons,
+    ground,
+    run_queries,
+    write_rules,
+)
+from twowiki.generation.run import Run, make_engine
+from twowiki.generation.sampling import make_contexts, make_samples, make_splits
+
+_ALL = 1 << 40
+
+
+def generate(config: GenerateConfig, out: Path, resources: Resources) -> dict[str, Any]:
+    """Generate a data set into a folder; give the report.
+
+    Raises:
+        DataError: inputs that cannot be used.
+    """
+    require_file(config.wikidata, "Give a Wikidata JSON dump as --wikidata.")
+    files, form = paragraph_files(config.paragraphs)
+    resources.work.mkdir(parents=True, exist_ok=True)
+    with closing(make_engine(resources)) as engine:
+        run = Run(config, resources, engine)
+        _read_dumps(run, files, form)
+        _select(run)
+        _find_candidates(run)
+        make_samples(run)
+        make_contexts(run)
+        make_splits(run)
+        return write_outputs(run, out)
+
+
+def _read_dumps(run: Run, files: list[Path], form: str) -> None:
+    """Read both dumps, in parts that a stopped run keeps."""
+    config, workers = run.config, run.resources.workers
+
+    def read(paths: list[Path], kind: str) -> Callable[[Path], Mapping[str, Any]]:
+        return lambda folder: ingest(
+            paths, kind, folder, workers=workers, allow_truncated=config.allow_truncated
+        )
+
+    wikidata = run.stage(
+        "wikidata",
+        read([config.wikidata], "wikidata"),
+        settings=[fingerprint(config.wikidata), config.allow_truncated],
+        after="",
+        keep_partial=True,
+    )
+    paragraphs = run.stage(
+        "paragraphs",
+        read(files, form),
+        settings=[*(fingerprint(path) for path in files), form, config.allow_truncated],
+        after="",
+        keep_partial=True,
+    )
+    run.key = key_of({"wikidata": wikidata, "paragraphs": paragraphs})
+
+
+def _select(run: Run) -> None:
+    """Join entities with pages, keep best statements, find what the pages state."""
+
+    def select(folder: Path) -> Mapping[str, Any]:
+        tables = dict(run.tables)
+        write_rules(folder, tables, seed="", every=False)
+        run_queries(run.engine, SELECT, tables, folder)
+        buckets = bucket_count(tables["facts"])
+        write_rules(folder, tables, seed="", every=False, buckets=buckets)
+        run_queries(run.engine, PARTITIONED, tables, folder, bucketed=True)
+        return {"buckets": buckets}
+
+    run.stage("select", select, queries=SELECT | PARTITIONED)
+
+    def find(folder: Path) -> Mapping[str, Any]:
+        ground(run.engine, dict(run.tables), folder)
+        return {}
+
+    run.stage("ground", find, queries=GROUND, keep_partial=True)
+
+
+def _find_candidates(run: Run) -> None:
+    config = run.config
+    most = config.limit_per_type
+    draw: dict[str, Any] = {
+        "seed": config.seed,
+        "every": config.every,
+        "drop_unstated": config.drop_unstated,
+        "share": _ALL if most is None else max(50, most // 4),
+        "cap": _ALL if most is None else 3 * most + 50,
+    }
+    steps: dict[str, str] = {}
+    if {"inference", "compositional"} & set(config.types):
+        steps |= CHAINS
+    if {"comparison", "bridge_comparison"} & set(config.types):
+        steps |= COMPARISONS
+    if "bridge_comparison" in config.types:
+        steps |= BRIDGE_COMPARISONS
+
+    def find(folder: Path) -> Mapping[str, Any]:
+        tables = dict(run.tables)
+        cells = cell_count(tables["types"])
+        write_rules(folder, tables, cells=cells, **draw)
+        run_queries(run.engine, steps, tables, folder)
+        kinds = [name for name in ("chains", "comparison", "bridge_comparison") if name in steps]
+        return {name: count_reasons(tables[name]) for name in kinds}
+
+    run.stage("candidates", find, settings=draw, queries=steps)

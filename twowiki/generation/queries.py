@@ -1,0 +1,135 @@
+"""The queries in the order of the paper's method: pages, facts, grounding, pairs of facts.
+
+Each step names the tables that it reads; a table is a Parquet folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from twowiki.generation.engines import Engine, query
+from twowiki.generation.rule_tables import rule_tables
+from twowiki.generation.tables import count_rows, parquet_files, read_table, write_part
+
+Tables = dict[str, Path]
+
+SELECT = {
+    "linked": "entities redirects pages",
+    "twins": "claims linked entities",
+    "facts": "claims dates twins",
+    "types": "facts class_types linked",
+}
+PARTITIONED = {
+    "subject_facts": "facts relations linked settings",
+    "texts": "linked sentences settings",
+}
+GROUND = {"grounded": "subject_facts texts relations names date_forms"}
+CHAINS = {
+    "chains": "grounded relation_pairs relations linked names date_forms facts sexes settings",
+    "chosen_chains": "chains settings",
+}
+COMPARISONS = {
+    "measures": "grounded relations dates",
+    "comparison": "facts linked class_types comparables measures relations grounded settings",
+    "chosen_comparison": "comparison settings",
+}
+BRIDGE_COMPARISONS = {
+    "bridge_comparison": "grounded relations types measures linked settings",
+    "chosen_bridge_comparison": "bridge_comparison settings",
+}
+WANTED = {
+    "wanted_pages": "pages linked wanted facts sexes entities types",
+    "wanted_sentences": "wanted linked sentences",
+    "wanted_names": "wanted names",
+    "wanted_classes": "wanted facts entities",
+    "wanted_grounded": "wanted grounded relations",
+}
+CONTEXTS = {
+    "distractors": "golds facts hits linked answers needs",
+    "context_pages": "distractors golds linked sentences",
+}
+ROWS_A_BUCKET = 2_000_000
+FILMS_A_CELL = 8
+
+
+def run_queries(
+    engine: Engine,
+    steps: Mapping[str, str],
+    tables: Tables,
+    folder: Path,
+    *,
+    bucketed: bool = False,
+) -> None:
+    """Run queries in order, each into a folder of its name; add their tables to `tables`."""
+    for name, inputs in steps.items():
+        given = {table: tables[table] for table in inputs.split()}
+        engine.sql(query(name), given, folder / name, bucketed=bucketed)
+        tables[name] = folder / name
+
+
+def write_rules(folder: Path, tables: Tables, **settings: object) -> None:
+    """Write the small tables of relations, rules and settings."""
+    for name, table in rule_tables(**settings).items():  # type: ignore[arg-type]
+        write_part(folder / name, "part-00000", table)
+        tables[name] = folder / name
+
+
+def bucket_count(facts: Path) -> int:
+    """Give the number of parts that keeps a part's join within memory; from the rows alone."""
+    return max(1, -(-count_rows(facts) // ROWS_A_BUCKET))
+
+
+def cell_count(types: Path) -> int:
+    """Give the number of cells that films are paired within, so that few samples hang together."""
+    kinds = read_table(types, ["type"]).column("type")
+    films = int(pc.sum(pc.match_substring(kinds, "film")).as_py() or 0)
+    return max(1, films // FILMS_A_CELL)
+
+
+def buckets_of(folder: Path) -> dict[int, Path]:
+    """Give the folder of each bucket of a bucketed table."""
+    return {
+        int(path.name.rpartition("=")[2]): path
+        for path in sorted(folder.iterdir())
+        if path.is_dir() and "=" in path.name
+    }
+
+
+def ground(engine: Engine, tables: Tables, folder: Path) -> None:
+    """Find the facts that their subjects' pages state, a bucket of subjects at a time.
+
+    A bucket that is there already is left: a stopped run goes on with the next one.
+    """
+    facts, texts = buckets_of(tables["subject_facts"]), buckets_of(tables["texts"])
+    for bucket in sorted(set(facts) & set(texts)):
+        out = folder / "grounded" / f"bucket-{bucket:05d}"
+        if out.is_dir():
+            continue
+        inputs = {name: tables[name] for name in ("relations", "names", "date_forms")}
+        inputs |= {"subject_facts": facts[bucket], "texts": texts[bucket]}
+        engine.sql(query("grounded"), inputs, out)
+    tables["grounded"] = folder / "grounded"
+
+
+def count_reasons(folder: Path) -> dict[str, int]:
+    """Count a candidate table's rows by the reason that drops them; "" is kept ones."""
+    counts: dict[str, int] = {}
+    for file in parquet_files(folder):
+        for batch in pq.ParquetFile(file).iter_batches(batch_size=200_000, columns=["reason"]):
+            for entry in pc.value_counts(batch.column("reason")).to_pylist():
+                counts[entry["values"]] = counts.get(entry["values"], 0) + entry["counts"]
+    return dict(sorted(counts.items()))
+
+
+def tables_in(folders: Iterable[Path]) -> Tables:
+    """Give the tables that finished stages hold."""
+    return {
+        path.name: path
+        for folder in folders
+        for path in sorted(folder.iterdir())
+        if path.is_dir() and parquet_files(path)
+    }

@@ -1,0 +1,71 @@
+"""One run: its engine, its stages in order, their keys and the tables that they left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from twowiki.errors import DataError
+from twowiki.generation.config import VERSION, GenerateConfig, Resources
+from twowiki.generation.engines import DuckDBEngine, Engine, SparkEngine, query
+from twowiki.generation.manifest import key_of, run_stage
+from twowiki.generation.queries import Tables, tables_in
+from twowiki.generation.tables import read_rows
+
+
+def make_engine(resources: Resources) -> Engine:
+    """Start the engine that was asked for."""
+    scratch = resources.work / "scratch"
+    if resources.engine == "spark":
+        return SparkEngine(scratch, master=resources.master, memory=resources.memory)
+    if resources.engine == "duckdb":
+        return DuckDBEngine(scratch, memory=resources.memory, threads=resources.workers)
+    raise DataError(f"unknown engine {resources.engine!r}", remedy="Give duckdb or spark.")
+
+
+class Run:
+    """One run over one work folder: knows its stages' keys and their tables."""
+
+    def __init__(self, config: GenerateConfig, resources: Resources, engine: Engine) -> None:
+        self.config, self.resources, self.engine = config, resources, engine
+        self.tables: Tables = {}
+        self.counts: dict[str, Any] = {}
+        self.key = ""
+
+    def stage(
+        self,
+        name: str,
+        work: Callable[[Path], Mapping[str, Any]],
+        *,
+        settings: Any = None,
+        queries: Mapping[str, str] | None = None,
+        after: str | None = None,
+        keep_partial: bool = False,
+    ) -> str:
+        """Run a stage after another one; give its key.
+
+        Args:
+            name: the stage's folder.
+            work: does it, and gives counts.
+            settings: what it depends on besides.
+            queries: the steps it runs; their texts are part of its key.
+            after: the key it follows; by default the last stage's.
+            keep_partial: whether it can go on where it stopped.
+        """
+        texts = {step: query(step) for step in queries or ()}
+        parts = {"version": VERSION, "stage": name, "settings": settings, "queries": texts}
+        self.key = key_of(parts | {"after": self.key if after is None else after})
+        folder = self.resources.work / name
+        self.counts[name] = run_stage(
+            folder, self.key, work, engine=self.engine.name, keep_partial=keep_partial
+        )
+        self.tables |= tables_in([folder])
+        return self.key
+
+    def answer_kinds(self) -> dict[str, str]:
+        """Give what the wanted entities are instances of, by Q-id: the first class's label."""
+        kinds: dict[str, str] = {}
+        for row in read_rows(self.resources.work / "samples" / "wanted_classes"):
+            kinds.setdefault(f"Q{row['qid']}", row["label"])
+        return kinds

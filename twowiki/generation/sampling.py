@@ -1,0 +1,162 @@
+"""From candidates to samples with contexts and splits: three stages.
+
+In: the `chosen_*` tables. Out: `samples.jsonl`, `examples.jsonl` (with contexts) and
+`splits.json` in the stages' folders, and what was dropped by reason.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from twowiki.files import write_json, write_json_lines
+from twowiki.generation.choice import TABLE_OF, Row, candidates, choose, entities_of
+from twowiki.generation.contexts import Contexts, gold_tables, write_hits
+from twowiki.generation.probe import probe_scores
+from twowiki.generation.queries import CONTEXTS, WANTED, run_queries
+from twowiki.generation.run import Run
+from twowiki.generation.samples import Sample, Style
+from twowiki.generation.splits import assign_splits
+from twowiki.generation.tables import write_part
+from twowiki.generation.world import World
+
+BALANCED = ("comparison", "bridge_comparison")
+
+
+def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Read the lines of one of our own files."""
+    with open(path, encoding="utf-8") as stream:
+        for line in stream:
+            yield json.loads(line)
+
+
+def _template_texts() -> list[str]:
+    folder = files("twowiki.generation") / "templates"
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+    return [(folder / name).read_text("utf-8") for name in names]
+
+
+def make_samples(run: Run) -> None:
+    """Word the candidates; keep as many of each type as were asked for."""
+    config = run.config
+    settings = config.said() | {"templates": _template_texts()}
+    # Contexts may yet drop a sample: some more are made, and the surplus goes at the end.
+    most = None if config.limit_per_type is None else config.limit_per_type + 20
+
+    def make(folder: Path) -> Mapping[str, Any]:
+        rows: dict[str, list[Row]] = {
+            kind: candidates(run.tables[TABLE_OF[kind]], kind, most) for kind in config.types
+        }
+        qids = sorted({qid for found in rows.values() for qid in entities_of(found)})
+        _write_wanted(run, folder, qids)
+        world = World(folder)
+        style = Style(config.title_case, config.seed)
+        asked: set[str] = set()
+        records: list[dict[str, Any]] = []
+        dropped: list[tuple[str, Row, str]] = []
+        for kind in config.types:
+            share = config.yes_share if kind in BALANCED and not config.every else None
+            chosen = choose(
+                rows[kind], kind, world, style, most=most, yes_share=share, asked=asked
+            )
+            records += [_record(sample, chosen.wordings[sample.id]) for sample in chosen.samples]
+            dropped += chosen.dropped
+        write_json_lines(folder / "samples.jsonl", records)
+        write_json_lines(
+            folder / "dropped.jsonl",
+            ({"type": kind, "reason": reason, "candidate": row} for kind, row, reason in dropped),
+        )
+        write_json_lines(folder / "aliases.jsonl", _aliases(records, world))
+        kinds = Counter(f"{kind}/{reason}" for kind, _, reason in dropped)
+        return {"samples": len(records), "dropped": dict(sorted(kinds.items()))}
+
+    run.stage("samples", make, settings=settings, queries=WANTED)
+
+
+def _write_wanted(run: Run, folder: Path, qids: list[int]) -> None:
+    write_part(folder / "wanted", "part-00000", pa.table({"qid": pa.array(qids, pa.int64())}))
+    tables = dict(run.tables) | {"wanted": folder / "wanted"}
+    run_queries(run.engine, WANTED, tables, folder)
+
+
+def _record(sample: Sample, wordings: list[str]) -> dict[str, Any]:
+    record = sample._asdict()
+    record["_id"] = record.pop("id")
+    return record | {"id": record["_id"], "wordings": wordings}
+
+
+def _aliases(records: list[dict[str, Any]], world: World) -> Iterator[dict[str, Any]]:
+    """Give the alias lines of every entity that is an answer or stands in an evidence."""
+    named = {record["answer_id"] for record in records}
+    for record in records:
+        for subject, _, target in record["evidences_id"]:
+            named |= {subject, target}
+    for qid in sorted(int(name[1:]) for name in named if name and name[0] == "Q"):
+        if qid not in world:
+            continue
+        names = world.names(qid)
+        demonyms = sorted({name.text for name in names if name.kind == "demonym"})
+        others = sorted({name.text for name in names if name.kind != "demonym"})
+        yield {"Q_id": f"Q{qid}", "aliases": others, "demonyms": demonyms}
+
+
+def make_contexts(run: Run) -> None:
+    """Give every sample nine or so neighbours of its gold paragraphs, ten in all."""
+    config = run.config
+    samples = list(read_json_lines(run.resources.work / "samples" / "samples.jsonl"))
+
+    def make(folder: Path) -> Mapping[str, Any]:
+        for name, table in gold_tables(samples).items():
+            write_part(folder / name, "part-00000", table)
+        write_hits(samples, run.tables["linked"], folder / "hits")
+        inputs = {name: folder / name for name in ("golds", "needs", "answers", "hits")}
+        run_queries(run.engine, CONTEXTS, dict(run.tables) | inputs, folder)
+        contexts = Contexts(folder / "distractors", folder / "context_pages")
+        counts: Counter[str] = Counter()
+        left: Counter[str] = Counter()
+
+        def finished() -> Iterator[dict[str, Any]]:
+            for number, sample in enumerate(samples):
+                kind = sample["type"]
+                found = contexts.of(number, sample, config.seed)
+                if found is None:
+                    counts[f"{kind}/too_few_distractors"] += 1
+                elif config.limit_per_type is not None and left[kind] >= config.limit_per_type:
+                    counts[f"{kind}/beyond_the_limit"] += 1
+                else:
+                    left[kind] += 1
+                    context, tier = found
+                    yield sample | {"context": context, "tier": tier}
+
+        total = write_json_lines(folder / "examples.jsonl", finished())
+        return {"examples": total, "dropped": dict(sorted(counts.items()))}
+
+    run.stage("contexts", make, settings=config.limit_per_type, queries=CONTEXTS)
+
+
+def make_splits(run: Run) -> None:
+    """Score every sample by the single-hop reader and deal the samples out."""
+    config = run.config
+    path = run.resources.work / "contexts" / "examples.jsonl"
+
+    def make(folder: Path) -> Mapping[str, Any]:
+        samples = list(read_json_lines(path))
+        scores = probe_scores(samples, config.seed)
+        splits = assign_splits(samples, scores, config.seed, keep_all=config.every)
+        write_json(folder / "splits.json", splits.of, indent=0)
+        write_json(folder / "scores.json", scores, indent=0)
+        mean = round(100 * sum(scores.values()) / max(1, len(scores)), 2)
+        return {
+            "probe_f1": mean,
+            "level": splits.level,
+            "leaks": splits.leaks,
+            "dropped": dict(splits.dropped),
+        }
+
+    run.stage("splits", make, settings=config.probe)

@@ -1,0 +1,74 @@
+-- One row per chain (e, r1, b), (b, r2, a) of a known pair of relations, with the reason that
+-- drops it ('' where the paper's four paragraph checks hold) and what Wikidata says of the rule.
+WITH chain AS (
+  SELECT one.s AS e, one.p AS r1, one.o AS b, two.p AS r2, two.o AS a, pair.rule,
+         one.sent_id AS sent1, one.norm AS norm1, one.stmt_id AS stmt1,
+         two.sent_id AS sent2, two.norm AS norm2, two.stmt_id AS stmt2, two.says,
+         pair.direct, pair.inverse, pair.drop_if_contradicted, pair.drop_if_unstated,
+         page1.norm AS first_text, page2.norm AS second_text,
+         page1.label_norm, page1.bare_norm, r.country,
+         CASE WHEN one.n_values > 1 OR two.n_values > 1 THEN 'several_values'
+              WHEN two.o = one.s OR two.o = one.o OR one.o = one.s THEN 'circular'
+              WHEN contains(page1.norm, two.norm) THEN 'answer_in_first_paragraph'
+              WHEN contains(page2.norm, page1.label_norm)
+                OR contains(page2.norm, page1.bare_norm) THEN 'start_in_second_paragraph'
+              ELSE '' END AS failed
+  FROM grounded one
+  JOIN grounded two ON two.s = one.o
+  JOIN relation_pairs pair ON pair.r1 = one.p AND pair.r2 = two.p
+  JOIN relations r ON r.p = two.p
+  JOIN linked page1 ON page1.qid = one.s
+  JOIN linked page2 ON page2.qid = one.o
+),
+other_name AS (
+  SELECT c.e, c.r1, c.b, c.r2, c.a
+  FROM chain c
+  JOIN names n ON n.qid = c.a
+  WHERE c.failed = '' AND (n.kind <> 'demonym' OR c.country = 1)
+    AND contains(c.first_text, n.norm)
+  UNION
+  SELECT c.e, c.r1, c.b, c.r2, c.a
+  FROM chain c
+  JOIN date_forms d ON d.o = c.says
+  WHERE c.failed = '' AND d.exact = 1 AND contains(c.first_text, d.norm)
+),
+sex AS (
+  SELECT f.s, MIN(k.parent) AS parent
+  FROM facts f
+  JOIN sexes k ON k.sex = f.o
+  WHERE f.p = 21
+  GROUP BY f.s
+),
+judged AS (
+  SELECT c.e, c.r1, c.b, c.r2, c.a,
+         MAX(CASE WHEN straight.o = c.a OR back.o = c.e THEN 1 ELSE 0 END) AS confirmed,
+         MAX(CASE WHEN c.inverse = 0 AND straight.o IS NOT NULL THEN 1
+                  WHEN c.inverse = 1 AND back.p = sex.parent THEN 1
+                  ELSE 0 END) AS stated
+  FROM chain c
+  LEFT JOIN facts straight ON straight.s = c.e AND straight.p = c.direct
+  LEFT JOIN (SELECT s, p, o, 1 AS inverse FROM facts WHERE p IN (22, 25)) back
+    ON back.s = c.a AND back.inverse = c.inverse
+  LEFT JOIN sex ON sex.s = c.e
+  WHERE c.rule > 0 AND c.direct > 0 AND c.failed = ''
+  GROUP BY c.e, c.r1, c.b, c.r2, c.a
+)
+SELECT c.e, c.r1, c.b, c.r2, c.a, c.rule, c.sent1, c.norm1, c.stmt1, c.sent2, c.norm2, c.stmt2,
+       c.says,
+       CASE WHEN j.confirmed = 1 THEN 'confirmed' WHEN j.stated = 1 THEN 'contradicted'
+            ELSE 'unstated' END AS verdict,
+       CASE WHEN c.failed <> '' THEN c.failed
+            WHEN o.a IS NOT NULL THEN 'answer_in_first_paragraph'
+            WHEN c.drop_if_contradicted = 1 AND j.confirmed = 0 AND j.stated = 1
+              THEN 'rule_contradicted'
+            WHEN c.drop_if_unstated = 1 AND COALESCE(j.confirmed, 0) = 0 THEN 'rule_not_stated'
+            ELSE '' END AS reason,
+       md5(concat_ws('|', x.seed, 'chain', CAST(c.e AS STRING), CAST(c.r1 AS STRING),
+                     CAST(c.b AS STRING), CAST(c.r2 AS STRING), CAST(c.a AS STRING))) AS k
+FROM chain c
+LEFT JOIN other_name o
+  ON o.e = c.e AND o.r1 = c.r1 AND o.b = c.b AND o.r2 = c.r2 AND o.a = c.a
+LEFT JOIN judged j
+  ON j.e = c.e AND j.r1 = c.r1 AND j.b = c.b AND j.r2 = c.r2 AND j.a = c.a
+CROSS JOIN settings x
+ORDER BY k, c.e, c.r1, c.b, c.r2, c.a

@@ -1,0 +1,11 @@
+-- The first candidates without a fault of every kind of question, in the order of the draw.
+WITH numbered AS (
+  SELECT c.*, ROW_NUMBER() OVER (PARTITION BY r1, r2 ORDER BY k, f1, f2) AS place
+  FROM bridge_comparison c
+  WHERE reason = ''
+)
+SELECT n.*, CASE WHEN n.place <= x.share THEN 0 ELSE 1 END AS turn
+FROM numbered n
+CROSS JOIN settings x
+WHERE n.place <= x.cap
+ORDER BY turn, k, f1, f2

@@ -1,0 +1,41 @@
+-- The distractors of each sample: its nearest paragraphs that are of a gold paragraph's type and
+-- do not answer it. `tier`: 0 typed within the first 50, 1 typed further down, 2 of another type.
+-- Unique: sample, qid.
+WITH gold_class AS (
+  SELECT DISTINCT g.sample, f.o AS class
+  FROM golds g
+  JOIN facts f ON f.s = g.qid AND f.p = 31
+),
+typed AS (
+  SELECT DISTINCT h.sample, h.qid
+  FROM hits h
+  JOIN facts f ON f.s = h.qid AND f.p = 31
+  JOIN gold_class c ON c.sample = h.sample AND c.class = f.o
+),
+answering AS (
+  SELECT DISTINCT h.sample, h.qid
+  FROM hits h
+  JOIN linked l ON l.qid = h.qid
+  JOIN answers a ON a.sample = h.sample
+  WHERE contains(l.norm, a.subject_norm) AND contains(l.norm, a.object_norm)
+),
+usable AS (
+  SELECT h.sample, h.qid, h.place,
+         CASE WHEN t.qid IS NOT NULL AND h.place <= 50 THEN 0
+              WHEN t.qid IS NOT NULL THEN 1 ELSE 2 END AS tier
+  FROM hits h
+  LEFT JOIN golds g ON g.sample = h.sample AND g.qid = h.qid
+  LEFT JOIN typed t ON t.sample = h.sample AND t.qid = h.qid
+  LEFT JOIN answering a ON a.sample = h.sample AND a.qid = h.qid
+  WHERE g.qid IS NULL AND a.qid IS NULL
+),
+picked AS (
+  SELECT u.sample, u.qid, u.tier,
+         ROW_NUMBER() OVER (PARTITION BY u.sample ORDER BY u.tier, u.place) AS pick
+  FROM usable u
+)
+SELECT p.sample, p.qid, p.tier
+FROM picked p
+JOIN needs n ON n.sample = p.sample
+WHERE p.pick <= n.n_distractors
+ORDER BY p.sample, p.tier, p.qid

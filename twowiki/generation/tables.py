@@ -1,0 +1,99 @@
+"""The tables between dumps and samples: columns and contracts. One row per what the name says.
+
+Only integers and strings: every engine reads and orders them alike. `norm` columns hold
+`text.normalize` of their text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+Row = tuple[Any, ...]
+
+_TYPES = {"int": pa.int64(), "text": pa.string()}
+
+
+def _schema(columns: str) -> pa.Schema:
+    """Read "name:type ..." where a trailing ? allows null."""
+    fields = []
+    for column in columns.split():
+        name, kind = column.split(":")
+        fields.append(pa.field(name, _TYPES[kind.rstrip("?")], nullable=kind.endswith("?")))
+    return pa.schema(fields)
+
+
+TABLES: dict[str, pa.Schema] = {
+    # An item with an English label. Unique: qid.
+    "entities": _schema("qid:int label:text label_norm:text title_key:text?"),
+    # A name of an entity: label, title, alias or demonym; smaller `prio` is preferred.
+    "names": _schema("qid:int norm:text name:text kind:text prio:int"),
+    # A statement that is not deprecated; `o` is an entity's id, a date's key, or null.
+    "claims": _schema("s:int p:int o:int? best:int stmt_id:text ended:int"),
+    # A date that some claim or text says. Unique: o.
+    "dates": _schema("o:int year:int year_o:int low:int high:int precision:int"),
+    # A way to write a date; `says` is the date that the words themselves give.
+    "date_forms": _schema("o:int norm:text says:int exact:int"),
+    # A page with a summary. `usable` is 0 where a template was left unrendered.
+    "pages": _schema(
+        "page_id:int title:text title_key:text bare_norm:text norm:text n_sentences:int usable:int"
+    ),
+    # A sentence of a page's summary. Unique: page_id, sent_id.
+    "sentences": _schema("page_id:int sent_id:int text:text norm:text"),
+    # A link in a sentence; characters half-open within it; the target by id where it is known.
+    "mentions": _schema(
+        "page_id:int sent_id:int start:int end:int norm:text target_qid:int? target_key:text"
+    ),
+    # A page's other title. Unique: title_key.
+    "redirects": _schema("title_key:text target_key:text"),
+}
+
+
+def table_of(name: str, rows: Iterable[Row]) -> pa.Table:
+    """Make an Arrow table with the columns of a known table."""
+    schema = TABLES[name]
+    columns: Sequence[Sequence[Any]] = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = [
+        pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)
+    ]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def write_part(folder: Path, part: str, table: pa.Table) -> None:
+    """Write one file of a table, whole or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    aside = folder / f".{part}.tmp"
+    pq.write_table(table, aside, compression="zstd")
+    aside.replace(folder / f"{part}.parquet")
+
+
+def parquet_files(folder: Path) -> list[Path]:
+    """Give a table's files in order, those of its buckets included."""
+    return sorted(path for path in folder.rglob("*.parquet") if not path.name.startswith((".", "_")))
+
+
+def read_table(folder: Path, columns: list[str] | None = None) -> pa.Table:
+    """Read a whole table; for the small ones."""
+    files = parquet_files(folder)
+    return pa.concat_tables([pq.ParquetFile(file).read(columns=columns) for file in files])
+
+
+def read_rows(folder: Path) -> list[dict[str, Any]]:
+    """Read a whole small table as rows."""
+    rows: list[dict[str, Any]] = read_table(folder).to_pylist()
+    return rows
+
+
+def count_rows(folder: Path) -> int:
+    """Count a table's rows from its files' footers."""
+    return sum(pq.read_metadata(file).num_rows for file in parquet_files(folder))
+
+
+def write_tables(folder: Path, part: str, tables: Mapping[str, Iterable[Row]]) -> None:
+    """Write one part of several known tables."""
+    for name, rows in tables.items():
+        write_part(folder / name, part, table_of(name, rows))

@@ -1,0 +1,151 @@
+"""Question templates: read from data, filled with names. Pure.
+
+Every function gives all forms that fit, in a fixed order; which one is asked is drawn elsewhere.
+A form that was released in odd English has two wordings; the style says which one is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import yaml
+
+from twowiki.generation.relations import PLURALS
+
+PAPER, CLEAN = "paper", "clean"
+_NOUNS = {"animated feature film": "film", "church building": "church", "musical group": "band",
+          "railway station": "station"}  # fmt: skip
+
+
+class Form(NamedTuple):
+    """One form of a question, its slots open.
+
+    `id` names it in reports; `pick` is "low", "high", or "" for yes/no and bridge questions.
+    """
+
+    id: str
+    text: str
+    pick: str = ""
+
+
+@cache
+def _data(name: str) -> Any:
+    text = (files("twowiki.generation") / "templates" / f"{name}.yaml").read_text("utf-8")
+    return yaml.safe_load(text)
+
+
+def _wording(text: str | list[str], style: str) -> str:
+    return text if isinstance(text, str) else text[0 if style == PAPER else 1]
+
+
+def _forms(section: str, block: Mapping[str, Any], label: str, style: str) -> Iterator[Form]:
+    for number, form in enumerate(block["forms"], 1):
+        yield Form(
+            f"{section}/{label}/{number}", _wording(form["text"], style), form.get("pick", "")
+        )
+
+
+def comparison_forms(relation: str, kind: str, style: str) -> list[Form]:
+    """Give the forms for a property of a type of entity; "" is any other popular type."""
+    for block in _data("comparison"):
+        if block["relation"] == relation and kind in block["types"]:
+            return list(_forms("comparison", block, f"{kind or 'other'}/{relation}", style))
+    return []
+
+
+def bridge_comparison_forms(role: str, relation: str, style: str) -> list[Form]:
+    """Give the forms for a property of two films' directors or producers."""
+    for block in _data("bridge_comparison"):
+        if block["relation"] == relation:
+            return [
+                form._replace(text=form.text.replace("#role", role))
+                for form in _forms("bridge_comparison", block, f"{role}/{relation}", style)
+            ]
+    return []
+
+
+def inference_forms(word: str, style: str) -> list[Form]:
+    """Give the forms for the word of an inferred relation."""
+    blocks = _data("inference")
+    fitting = [block for block in blocks if word in block["words"]] or blocks[-1:]
+    return [
+        form._replace(text=form.text.replace("#word", word))
+        for form in _forms("inference", fitting[0], word, style)
+    ]
+
+
+def compositional_forms(first: str, second: str, kind: str, style: str) -> list[Form]:
+    """Give the forms for a phrase over the first relation and a question over the second.
+
+    Args:
+        first: the first relation, or "husband"/"wife" for a spouse.
+        second: the second relation.
+        kind: the start entity's type; "" where it is not known.
+        style: "paper" or "clean".
+    """
+    data = _data("compositional")
+    noun = data["nouns"].get(kind, "")
+    named = f"{noun} #x" if noun else "#x"
+    forms = []
+    seen = set()
+    for place, phrase in enumerate(data["phrases"].get(first, ()), 1):
+        np = phrase.replace("#1", named)
+        bare = np.removeprefix("the ")
+        for number, text in enumerate(data["questions"].get(second, ()), 1):
+            filled = _wording(text, style).replace("#np", np).replace("#bare", bare)
+            if filled not in seen:
+                seen.add(filled)
+                label = f"compositional/{kind or 'other'}/{first}/{place}/{second}/{number}"
+                forms.append(Form(label, filled))
+    return forms
+
+
+def noun_of(kind: str) -> str:
+    """Give the noun that a question uses for a type."""
+    return _NOUNS.get(kind, kind)
+
+
+def plural_of(kind: str) -> str:
+    """Give the plural noun of a type; "" for an unknown one."""
+    return PLURALS.get(kind, "")
+
+
+def fill(form: Form, slots: Mapping[str, str], style: str) -> str | None:
+    """Fill a form's slots; None where a slot that it needs is empty.
+
+    Clean questions end in one question mark and contain no double space.
+    """
+    text = form.text
+    for slot in sorted(slots, key=len, reverse=True):
+        if f"#{slot}" in text and not slots[slot]:
+            return None
+    # In one pass, so that a name that holds a slot's name is left alone.
+    pieces = text.split("#")
+    filled = [pieces[0]]
+    for piece in pieces[1:]:
+        slot = next((name for name in sorted(slots, key=len, reverse=True) if piece.startswith(name)), None)
+        if slot is None:
+            return None
+        filled.append(slots[slot] + piece[len(slot) :])
+    question = "".join(filled)
+    if style == PAPER:
+        return question
+    question = question.strip()
+    while question.endswith(("??", "!?", ".?")) and question[-2] == "?":
+        question = question[:-1]
+    return question
+
+
+def template_counts() -> dict[str, int]:
+    """Count the forms of every cell, for reports and for the tables of the paper."""
+    counts: dict[str, int] = {}
+    for block in _data("comparison"):
+        for kind in block["types"]:
+            counts[f"comparison/{kind or 'other'}/{block['relation']}"] = len(block["forms"])
+    for block in _data("bridge_comparison"):
+        for role in ("director", "producer"):
+            counts[f"bridge_comparison/{role}/{block['relation']}"] = len(block["forms"])
+    return counts

@@ -1,0 +1,304 @@
+"""Wikidata entity lines to rows of `entities`, `names`, `claims`, `dates` and `date_forms`.
+
+In: lines of a JSON dump, one entity each. Out: rows, and counts of what was left out and why.
+Only the relations of `relations` are decoded; everything else of an entity is skipped unread.
+An entity that does not have the usual shape goes the slow way, statement by statement.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from twowiki.generation.dates import Date, interval, parse_date, written_forms
+from twowiki.generation.relations import DEMONYM, INSTANCE_OF, ITEM_RELATIONS, SEX, TIME_RELATIONS
+from twowiki.generation.tables import Row
+from twowiki.generation.text import STOP_NAMES, bare_title, normalize, page_key
+
+LANGUAGES = ("en", "mul", "en-gb", "en-ca")
+_RANKS = {"preferred": 2, "normal": 1}
+_ITEMS = (*ITEM_RELATIONS, INSTANCE_OF, SEX)
+_DECODED = {f"P{number}" for number in (*_ITEMS, *TIME_RELATIONS, DEMONYM)}
+
+
+class _Text(msgspec.Struct):
+    value: str
+
+
+class _Title(msgspec.Struct):
+    title: str
+
+
+class _Value(msgspec.Struct):
+    id: str | None = None
+    numeric: int | None = msgspec.field(default=None, name="numeric-id")
+    time: str | None = None
+    precision: int | None = None
+    calendarmodel: str = ""
+    text: str | None = None
+    language: str = ""
+
+
+class _Datavalue(msgspec.Struct):
+    value: _Value
+
+
+class _Snak(msgspec.Struct):
+    snaktype: str = "value"
+    datavalue: _Datavalue | None = None
+
+
+class _Qualifiers(msgspec.Struct):
+    end: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw, name="P582")
+
+
+class _Claim(msgspec.Struct):
+    mainsnak: _Snak
+    rank: str = "normal"
+    id: str = ""
+    qualifiers: _Qualifiers | None = None
+
+
+_Claims = msgspec.defstruct(
+    "_Claims",
+    [
+        (f"P{number}", list[_Claim], msgspec.field(default_factory=list))
+        for number in (*_ITEMS, *TIME_RELATIONS, DEMONYM)
+    ],
+)
+_Labels = msgspec.defstruct(
+    "_Labels",
+    [
+        (f"l{place}", _Text | None, msgspec.field(default=None, name=code))
+        for place, code in enumerate(LANGUAGES)
+    ],
+)
+_Aliases = msgspec.defstruct(
+    "_Aliases",
+    [
+        (f"l{place}", list[_Text], msgspec.field(default_factory=list, name=code))
+        for place, code in enumerate(LANGUAGES[:2])
+    ],
+)
+
+
+class _Sites(msgspec.Struct):
+    enwiki: _Title | None = None
+
+
+class _Entity(msgspec.Struct):
+    id: str
+    type: str = "item"
+    labels: _Labels = msgspec.field(default_factory=_Labels)  # type: ignore[valid-type]
+    aliases: _Aliases = msgspec.field(default_factory=_Aliases)  # type: ignore[valid-type]
+    claims: _Claims = msgspec.field(default_factory=_Claims)  # type: ignore[valid-type]
+    sitelinks: _Sites = msgspec.field(default_factory=_Sites)
+
+
+_decoder = msgspec.json.Decoder(_Entity)
+
+
+class WikidataRows(NamedTuple):
+    """What a block of lines gave: rows by table, counts by reason."""
+
+    tables: dict[str, list[Row]]
+    counts: Counter[str]
+
+
+def parse_lines(block: bytes) -> WikidataRows:
+    """Read entity lines; count what is no usable item and every unusable statement."""
+    tables: dict[str, list[Row]] = {
+        name: [] for name in ("entities", "names", "claims", "dates", "date_forms")
+    }
+    counts: Counter[str] = Counter()
+    dates: set[int] = set()
+    for line in block.split(b"\n"):
+        entity = _parse_line(line, counts)
+        if entity is not None:
+            _add_entity(entity, tables, counts, dates)
+    return WikidataRows(tables, counts)
+
+
+def _parse_line(line: bytes, counts: Counter[str]) -> _Entity | None:
+    text = line.strip().rstrip(b",")
+    if text in (b"", b"[", b"]"):
+        return None
+    try:
+        entity = _decoder.decode(text)
+    except msgspec.DecodeError:
+        entity = _parse_odd(text, counts)
+        if entity is None:
+            return None
+    counts["entity lines"] += 1
+    if entity.type != "item" or entity.id[:1] != "Q" or not entity.id[1:].isdecimal():
+        counts["not an item"] += 1
+        return None
+    return entity
+
+
+def _parse_odd(text: bytes, counts: Counter[str]) -> _Entity | None:
+    """Read an entity of another shape (`[]` for empty maps, values of another kind)."""
+    try:
+        raw = json.loads(text.decode("utf-8", errors="replace").strip("[]\t\r ,") or "null")
+    except ValueError:
+        counts["undecodable line"] += 1
+        return None
+    if not isinstance(raw, dict) or not isinstance(raw.get("id"), str):
+        counts["line is no entity"] += 1
+        return None
+    counts["entity read the slow way"] += 1
+    plain: dict[str, Any] = {"id": raw["id"], "type": str(raw.get("type", "item"))}
+    shapes = {"labels": _Labels, "aliases": _Aliases, "sitelinks": _Sites}
+    for part, shape in shapes.items():
+        kept = {}
+        for key, value in _as_map(raw.get(part)).items():
+            if _converts({key: value}, shape):
+                kept[key] = value
+        plain[part] = kept
+    plain["claims"] = {
+        key: _sound_claims(value, counts)
+        for key, value in _as_map(raw.get("claims")).items()
+        if key in _DECODED
+    }
+    return msgspec.convert(plain, _Entity)
+
+
+def _sound_claims(statements: object, counts: Counter[str]) -> list[Any]:
+    kept = []
+    for statement in statements if isinstance(statements, list) else []:
+        if not isinstance(statement, dict):
+            counts["statement of unknown shape"] += 1
+            continue
+        plain = {key: statement[key] for key in ("mainsnak", "rank", "id") if key in statement}
+        if "P582" in _as_map(statement.get("qualifiers")):
+            plain["qualifiers"] = {"P582": msgspec.Raw(b"[]")}
+        if _converts(plain, _Claim):
+            kept.append(msgspec.convert(plain, _Claim))
+        elif _converts(plain | {"mainsnak": {"snaktype": "somevalue"}}, _Claim):
+            # A value of a kind that the relation cannot have: there, but of no use.
+            kept.append(_Claim(_Snak("somevalue"), str(plain.get("rank", "normal"))))
+        else:
+            counts["statement of unknown shape"] += 1
+    return kept
+
+
+def _as_map(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _converts(value: object, kind: Any) -> bool:
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _label(entity: _Entity) -> str | None:
+    for place in range(len(LANGUAGES)):
+        text: _Text | None = getattr(entity.labels, f"l{place}")
+        if text is not None and text.value.strip():
+            return text.value.strip()
+    return None
+
+
+def _add_entity(
+    entity: _Entity, tables: dict[str, list[Row]], counts: Counter[str], dates: set[int]
+) -> None:
+    qid = int(entity.id[1:])
+    label = _label(entity)
+    if label is None:
+        counts["no English label"] += 1
+    else:
+        site = entity.sitelinks.enwiki
+        title = None if site is None or "#" in site.title else site.title
+        key = page_key(title) if title else None
+        tables["entities"].append((qid, label, normalize(label), key or None))
+        tables["names"].extend(_names(qid, entity, label, title))
+    _add_claims(qid, entity, tables, counts, dates)
+
+
+def _names(qid: int, entity: _Entity, label: str, title: str | None) -> Iterator[Row]:
+    """Give each distinct name once: label, page title, aliases, demonyms in this order."""
+    given = [("label", label)]
+    if title:
+        given.append(("title", bare_title(title.replace("_", " "))))
+    for place in range(2):
+        given += [("alias", text.value) for text in getattr(entity.aliases, f"l{place}")]
+    for claim in getattr(entity.claims, f"P{DEMONYM}"):
+        value = claim.mainsnak.datavalue and claim.mainsnak.datavalue.value
+        if value and value.text and value.language in ("en", "mul") and claim.rank in _RANKS:
+            given.append(("demonym", value.text))
+    seen: set[tuple[str, bool]] = set()
+    for prio, (kind, name) in enumerate(given):
+        norm = normalize(name)
+        unsafe = kind != "label" and (len(norm) < 4 or norm.strip().isdecimal())
+        unsafe = unsafe or (kind != "label" and norm.strip() in STOP_NAMES)
+        if norm and not unsafe and (norm, kind == "demonym") not in seen:
+            seen.add((norm, kind == "demonym"))
+            yield qid, norm, name.strip(), kind, prio
+
+
+def _add_claims(
+    qid: int,
+    entity: _Entity,
+    tables: dict[str, list[Row]],
+    counts: Counter[str],
+    dates: set[int],
+) -> None:
+    for number in (*_ITEMS, *TIME_RELATIONS):
+        statements: list[_Claim] = getattr(entity.claims, f"P{number}")
+        if not statements:
+            continue
+        ranks = [_RANKS.get(claim.rank, 0) for claim in statements]
+        best = max(ranks)
+        for place, (claim, rank) in enumerate(zip(statements, ranks, strict=True)):
+            if rank == 0:
+                counts["statement deprecated"] += 1
+                continue
+            if rank < best:
+                counts["statement below the best rank"] += 1
+            target = _object(claim, number in TIME_RELATIONS, tables, counts, dates)
+            ended = int(claim.qualifiers is not None and bool(bytes(claim.qualifiers.end)))
+            stmt = claim.id or f"Q{qid}-P{number}-{place}"
+            tables["claims"].append((qid, number, target, int(rank == best), stmt, ended))
+
+
+def _object(
+    claim: _Claim, timed: bool, tables: dict[str, list[Row]], counts: Counter[str], dates: set[int]
+) -> int | None:
+    snak = claim.mainsnak
+    if snak.snaktype != "value" or snak.datavalue is None:
+        counts[f"statement with {snak.snaktype if snak.snaktype != 'value' else 'no datavalue'}"] += 1
+        return None
+    value = snak.datavalue.value
+    if not timed:
+        if value.id is None and value.numeric is not None:
+            return value.numeric
+        if value.id and value.id[0] == "Q" and value.id[1:].isdecimal():
+            return int(value.id[1:])
+        counts["statement value of another kind"] += 1
+        return None
+    date = parse_date(value.time or "", value.precision or 0, value.calendarmodel)
+    if date is None:
+        counts["date coarser than a year or out of range"] += 1
+        return None
+    _add_date(date, tables, dates)
+    return date.key
+
+
+def _add_date(date: Date, tables: dict[str, list[Row]], seen: set[int]) -> None:
+    """Add a date, its year and their written forms, once a block."""
+    for said in dict.fromkeys((date, date.at(9))):
+        if said.key in seen:
+            continue
+        seen.add(said.key)
+        low, high = interval(said)
+        tables["dates"].append((said.key, said.year, said.at(9).key, low, high, said.precision))
+        for norm, says in written_forms(said):
+            exact = int(says.precision == said.precision)
+            tables["date_forms"].append((said.key, norm, says.key, exact))
