@@ -26,12 +26,18 @@ SHAPES = (
 )
 
 
-def read_predictions(path: str | PathLike[str], gold: Collection[str]) -> dict[str, str]:
+def read_predictions(
+    path: str | PathLike[str],
+    gold: Collection[str],
+    *,
+    aliases: Mapping[str, str] | None = None,
+) -> dict[str, str]:
     """Read a system's answers; null is an empty answer, a number its text.
 
     Args:
         path: the file.
         gold: the gold's question ids in order.
+        aliases: other names of the gold's ids.
 
     Returns:
         Answer by question id, in the file's order; an id that the file lacks is missing here too.
@@ -42,11 +48,13 @@ def read_predictions(path: str | PathLike[str], gold: Collection[str]) -> dict[s
     """
     name = os.fspath(path)
     answers: dict[str, str] = {}
-    for record, value in _pairs(name, gold):
+    for given, value in _pairs(name, gold):
+        record = given if aliases is None else aliases.get(given, given)
         if record in answers:
             raise DataError("this question is answered twice", file=name, record=record)
         answers[record] = _answer(value, name, record)
-    unknown = [record for record in answers if record not in gold]
+    known = set(gold)
+    unknown = [record for record in answers if record not in known]
     if unknown:
         problem = f"{len(unknown)} answers to questions that the gold does not have"
         remedy = f"The gold holds {len(gold)} questions; is it the right split?"

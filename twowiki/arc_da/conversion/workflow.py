@@ -117,7 +117,7 @@ def import_answers(
         DataError: a file is of no known kind, or names nobody.
     """
     work.require("import-answers")
-    key = _worker_key(Path(key_file) if key_file else work.path(KEY_FILE), may_make=not key_file)
+    key = secret_key(Path(key_file) if key_file else work.path(KEY_FILE), may_make=not key_file)
     filtered = {record["question_id"]: record for record in work.read(ws.FILTERED)}
     sources = {record["question_id"]: record for record in work.read(ws.SOURCE)}
     known = list(work.read(ws.CROWD)) if work.path(ws.CROWD).exists() else []
@@ -207,8 +207,12 @@ def stage_counts(review: Reviewed) -> dict[str, Any]:
     )
 
 
-def _worker_key(path: Path, *, may_make: bool) -> bytes:
-    """Read the secret that hides workers' ids; make one in a new folder."""
+def secret_key(path: Path, *, may_make: bool) -> bytes:
+    """Read the secret that hides people's ids; make one in a new folder.
+
+    Raises:
+        DataError: there is none and none may be made, or it is empty.
+    """
     if not path.exists():
         if not may_make:
             raise DataError("no such key file", file=path, remedy="Write any secret text into it")

@@ -21,6 +21,12 @@ SUBCOMMANDS = {
     "review-export": ("review_export", "conversion: write the table for the expert review"),
     "review-import": ("review_import", "conversion: read the edited table into the log"),
     "release": ("release", "conversion: write the reviewed questions, with provenance"),
+    "rate-export": ("rate_export", "human scores: write blind rating tasks"),
+    "rate-import": ("rate_import", "human scores: read ratings back"),
+    "genie": ("genie", "human scores from ratings, with intervals and agreement"),
+    "expert": ("expert", "human scores from experts' partial credit"),
+    "metric-agreement": ("metric_agreement", "how far the automatic figures agree with people"),
+    "mc-score": ("mc_score", "score generated text on ARC's multiple choice"),
     "status": ("status", "conversion: show where it stands, or a question's history"),
 }
 

@@ -1,0 +1,344 @@
+"""Human scores: ratings, the rubric of Table 2, means with intervals, agreement, rater quality.
+
+In: ratings (system, question, answer, rater, rating). Out: GENIE-style scores or the EXPERT column,
+0-100. An item is one system's answer to one question; its score is the mean of its valid ratings,
+and a system's score the mean over its items. The paper does not say how its intervals were made;
+ours are percentile bootstraps, and the report says over what.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twowiki import __version__
+from twowiki.arc_da.agreement import disagreements, krippendorff_alpha
+from twowiki.arc_da.raters import Mixture, Verdict, judge_raters
+from twowiki.arc_da.records import read_records
+from twowiki.errors import DataError
+
+RUBRIC = {
+    "strongly agree": 1.0,
+    "agree": 0.75,
+    "neutral": 0.5,
+    "disagree": 0.25,
+    "strongly disagree": 0.0,
+}
+GOLD_SYSTEM = "gold answers"
+OVER = ("items", "raters", "two_way")
+Floats = NDArray[np.float64]
+
+
+class Rating(NamedTuple):
+    """One rating; `expected` is good or bad for a test item, empty for a real one.
+
+    `prediction_sha` guards against ratings of another answer than the one that is scored.
+    """
+
+    system: str
+    question_id: str
+    prediction_sha: str
+    rater: str
+    rating: float
+    expected: str = ""
+    at: str = ""
+
+
+class HumanSettings(NamedTuple):
+    """What can move a human score."""
+
+    over: str = "two_way"
+    confidence: float = 0.95
+    resamples: int = 10_000
+    seed: int = 0
+    detector: str = "threshold"
+    least: float = 0.9
+    components: int = 1
+    cut_off: float = 0.999
+
+
+def prediction_sha(prediction: str) -> str:
+    """Name an answer in 16 hex digits, outer spaces aside."""
+    return hashlib.sha256(prediction.strip().encode()).hexdigest()[:16]
+
+
+def read_ratings(path: str, *, expert: bool = False) -> list[Rating]:
+    """Read a file of ratings (JSON lines or CSV).
+
+    Raises:
+        DataError: the file is damaged or holds none, or a rating is wrong.
+    """
+    try:
+        found = [
+            parse_rating(record, number, expert=expert) for number, record in read_records(path)
+        ]
+    except DataError as error:
+        raise error.at(path) from None
+    if not found:
+        raise DataError("holds no rating", file=path)
+    return found
+
+
+def parse_rating(raw: Mapping[str, Any], number: int, *, expert: bool = False) -> Rating:
+    """Read a rating: a word of the rubric, or its figure; experts may give any from 0 to 1.
+
+    Raises:
+        DataError: a field is missing, or the rating is no such value.
+    """
+    where = f"number {number}"
+    for field in ("system", "question_id", "rater", "rating"):
+        if raw.get(field) in (None, ""):
+            raise DataError("is missing", record=where, field=field)
+    value = rating_value(raw["rating"])
+    if value is None or not 0.0 <= value <= 1.0:
+        problem = f"{raw['rating']!r} is no rating"
+        remedy = f"Write one of {', '.join(RUBRIC)}, or a figure from 0 to 1"
+        raise DataError(problem, record=where, field="rating", remedy=remedy)
+    if not expert and value not in RUBRIC.values():
+        problem = f"{value} is not in the rubric ({', '.join(map(str, RUBRIC.values()))})"
+        raise DataError(problem, record=where, field="rating", remedy="Experts' figures: expert")
+    expected = str(raw.get("expected") or "")
+    if expected not in ("", "good", "bad"):
+        raise DataError("must be good, bad or empty", record=where, field="expected")
+    return Rating(
+        str(raw["system"]),
+        str(raw["question_id"]),
+        str(raw.get("prediction_sha") or ""),
+        str(raw["rater"]),
+        value,
+        expected,
+        str(raw.get("at") or raw.get("ts") or ""),
+    )
+
+
+def rating_value(raw: Any) -> float | None:
+    """Give the figure that a word of the rubric or a number means, None for anything else."""
+    if isinstance(raw, str):
+        word = " ".join(raw.replace("_", " ").split()).casefold()
+        if word in RUBRIC:
+            return RUBRIC[word]
+    try:
+        return None if isinstance(raw, bool) else float(raw)
+    except (TypeError, ValueError):
+        return None
+
+
+def score_ratings(ratings: Iterable[Rating], settings: HumanSettings) -> dict[str, Any]:
+    """Score systems from ratings, with all raters and without those that fail the test items.
+
+    Returns:
+        By system: `human_mean`, `human_mean_ci_lower` and `_upper`, items, ratings, raters; the
+        same without the excluded raters; agreement; the raters; the ceiling that the gold answers
+        reach where they were rated as a system.
+
+    Raises:
+        DataError: there is no rating of a system, or someone rated an item twice.
+    """
+    listed = list(ratings)
+    real = [rating for rating in listed if not rating.expected]
+    if not real:
+        raise DataError("there is no rating of a system's answer")
+    _check_twice(real)
+    verdicts, mixture = _judge(listed, settings)
+    excluded = sorted(
+        name for name, verdict in verdicts.items() if verdict.probability > settings.cut_off
+    )
+    kept = [rating for rating in real if rating.rater not in excluded]
+    systems = list(dict.fromkeys(rating.system for rating in real))
+    return {
+        "metric": "arc_da_human",
+        "signature": _signature(real, settings),
+        "systems": {name: _score(name, real, settings) for name in systems},
+        "without_excluded": {
+            name: _score(name, kept, settings)
+            for name in systems
+            if any(rating.system == name for rating in kept)
+        },
+        "ceiling": GOLD_SYSTEM if GOLD_SYSTEM in systems else None,
+        "alpha": {
+            level: krippendorff_alpha(
+                ((f"{r.system}\t{r.question_id}", r.rater, r.rating) for r in real), level=level
+            )
+            for level in ("nominal", "ordinal", "interval")
+        },
+        "raters": _describe(verdicts, mixture, excluded, len({r.rater for r in real})),
+        "settings": settings._asdict(),
+    }
+
+
+def score_experts(ratings: Iterable[Rating], settings: HumanSettings) -> dict[str, Any]:
+    """Score systems from experts' partial credit: the EXPERT column.
+
+    The interval is over items alone; with two experts or more, items on which they lie half a
+    point or more apart are listed.
+
+    Raises:
+        DataError: there is no rating, or an expert rated an item twice.
+    """
+    listed = [rating for rating in ratings if not rating.expected]
+    if not listed:
+        raise DataError("there is no rating of a system's answer")
+    _check_twice(listed)
+    settings = settings._replace(over="items")
+    items: dict[str, dict[str, float]] = {}
+    for rating in listed:
+        items.setdefault(f"{rating.system}: {rating.question_id}", {})[rating.rater] = rating.rating
+    systems = list(dict.fromkeys(rating.system for rating in listed))
+    return {
+        "metric": "arc_da_expert",
+        "signature": _signature(listed, settings),
+        "systems": {name: _score(name, listed, settings) for name in systems},
+        "alpha_interval": krippendorff_alpha(
+            ((f"{r.system}\t{r.question_id}", r.rater, r.rating) for r in listed), level="interval"
+        ),
+        "disagreements": disagreements(items),
+        "settings": settings._asdict(),
+    }
+
+
+def render_scores(report: Mapping[str, Any]) -> str:
+    """Write human scores as text, the interval as the leaderboard does: +up -down."""
+    lines = [f"{'system':<26}{'score':>8}{'interval':>14}{'items':>8}{'ratings':>9}{'raters':>8}"]
+    parts = [("", report["systems"]), (" *", report.get("without_excluded", {}))]
+    if not report.get("raters", {}).get("excluded"):
+        parts = parts[:1]
+    for mark, systems in parts:
+        for name, found in systems.items():
+            up = found["human_mean_ci_upper"] - found["human_mean"]
+            down = found["human_mean"] - found["human_mean_ci_lower"]
+            ceiling = " (ceiling)" if name == report.get("ceiling") else ""
+            lines.append(
+                f"{(name + ceiling)[:24] + mark:<26}{found['human_mean']:>8.1f}"
+                f"{f'+{up:.1f} -{down:.1f}':>14}{found['items']:>8}{found['ratings']:>9}"
+                f"{found['raters']:>8}"
+            )
+    if len(parts) > 1:
+        lines.append("* without the excluded raters")
+    confidence = f"{100 * report['settings']['confidence']:g}%"
+    lines.append(f"{confidence} intervals over: {_overs(report)}; {report['signature']}")
+    return "\n".join(lines) + "\n"
+
+
+def _overs(report: Mapping[str, Any]) -> str:
+    return ", ".join(sorted({found["interval_over"] for found in report["systems"].values()}))
+
+
+def bootstrap_ratings(
+    items: NDArray[np.int64], raters: NDArray[np.int64], values: Floats, settings: HumanSettings
+) -> tuple[float, float]:
+    """Draw the interval of a system's mean over items, resampling items, raters or both.
+
+    Args:
+        items: of each rating, its item's number from 0.
+        raters: of each rating, its rater's number from 0.
+        values: the ratings.
+        settings: over what, how often, the seed.
+
+    Returns:
+        Lower and upper end, on the ratings' scale.
+    """
+    item_count, rater_count = int(items.max()) + 1, int(raters.max()) + 1
+    generator = np.random.default_rng(settings.seed)
+    means = np.empty(settings.resamples)
+    for draw in range(settings.resamples):
+        weights = np.ones(len(values))
+        if settings.over != "items":
+            drawn = generator.integers(rater_count, size=rater_count)
+            weights = np.bincount(drawn, minlength=rater_count)[raters].astype(np.float64)
+        rated = np.bincount(items, weights=weights, minlength=item_count)
+        sums = np.bincount(items, weights=weights * values, minlength=item_count)
+        times = (rated > 0).astype(np.float64)
+        if settings.over != "raters":
+            drawn = generator.integers(item_count, size=item_count)
+            times *= np.bincount(drawn, minlength=item_count)
+        scores = np.divide(sums, rated, out=np.zeros(item_count), where=rated > 0)
+        total = times.sum()
+        means[draw] = (times * scores).sum() / total if total else np.nan
+    tail = (1 - settings.confidence) / 2
+    low, high = np.nanquantile(means, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def _score(name: str, ratings: Sequence[Rating], settings: HumanSettings) -> dict[str, Any]:
+    own = sorted(rating for rating in ratings if rating.system == name)
+    questions = {q: place for place, q in enumerate(dict.fromkeys(r.question_id for r in own))}
+    people = {who: place for place, who in enumerate(dict.fromkeys(r.rater for r in own))}
+    items = np.array([questions[rating.question_id] for rating in own], dtype=np.int64)
+    raters = np.array([people[rating.rater] for rating in own], dtype=np.int64)
+    values = np.array([rating.rating for rating in own], dtype=np.float64)
+    mean = float((np.bincount(items, weights=values) / np.bincount(items)).mean())
+    over = "items" if len(people) < 2 else settings.over
+    low, high = bootstrap_ratings(items, raters, values, settings._replace(over=over))
+    return {
+        "human_mean": 100 * mean,
+        "human_mean_ci_lower": 100 * low,
+        "human_mean_ci_upper": 100 * high,
+        "interval_over": over,
+        "items": len(questions),
+        "ratings": len(own),
+        "raters": len(people),
+    }
+
+
+def _judge(
+    ratings: Sequence[Rating], settings: HumanSettings
+) -> tuple[dict[str, Verdict], Mixture | None]:
+    """Count right and wrong ratings of test items, and judge the raters by them."""
+    counts: dict[str, tuple[int, int]] = {}
+    for rating in ratings:
+        if rating.expected:
+            right, wrong = counts.get(rating.rater, (0, 0))
+            is_good, is_bad = rating.rating >= 0.75, rating.rating <= 0.25
+            is_right = is_good if rating.expected == "good" else is_bad
+            counts[rating.rater] = (right + is_right, wrong + (not is_right))
+    if not counts:
+        return {}, None
+    return judge_raters(
+        counts,
+        detector=settings.detector,
+        least=settings.least,
+        components=settings.components,
+        seed=settings.seed,
+    )
+
+
+def _describe(
+    verdicts: Mapping[str, Verdict],
+    mixture: Mixture | None,
+    excluded: Sequence[str],
+    all_raters: int,
+) -> dict[str, Any]:
+    prior = "no test items"
+    if mixture is not None:
+        prior = "fitted" if mixture.fitted else "fixed prior: too little data for a fit"
+    return {
+        "count": all_raters,
+        "tested": len(verdicts),
+        "prior": prior,
+        "mixture": None if mixture is None else mixture._asdict(),
+        "excluded": list(excluded),
+        "verdicts": {name: verdict._asdict() for name, verdict in verdicts.items()},
+    }
+
+
+def _check_twice(ratings: Iterable[Rating]) -> None:
+    seen: set[tuple[str, str, str]] = set()
+    for rating in ratings:
+        key = (rating.system, rating.question_id, rating.rater)
+        if key in seen:
+            problem = f"{rating.rater} rated the answer of {rating.system!r} twice"
+            raise DataError(problem, record=rating.question_id, remedy="Keep one of the two")
+        seen.add(key)
+
+
+def _signature(ratings: Sequence[Rating], settings: HumanSettings) -> str:
+    items = {(rating.system, rating.question_id) for rating in ratings}
+    return (
+        f"arc_da_human|rubric:table2|item:mean|over:{settings.over}|"
+        f"resamples:{settings.resamples}|seed:{settings.seed}|items:{len(items)}|"
+        f"ratings:{len(ratings)}|v:{__version__}"
+    )
