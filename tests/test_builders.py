@@ -156,6 +156,8 @@ def test_config_kwargs_and_names(release: Path) -> None:
     assert info.features == other.features
     with pytest.raises(DataError, match="unknown config 'datas'.*data_ids"):
         twowiki.load_dataset("datas", data_dir=release)
+    with pytest.raises(DataError, match="give it as data_dir="):
+        twowiki.load_dataset(str(release))
 
 
 @pytest.mark.parametrize("door", ["short", "registered", "class", "stream"])

@@ -193,10 +193,14 @@ def load_dataset(
         DataError: input that cannot be used; file, record, field and remedy are named.
     """
     register()
+    if data_dir is not None and is_local(data_dir):
+        data_dir = Path(data_dir).expanduser()
     config = config or (guess_config(data_dir) if data_dir is not None else DEFAULT_CONFIG)
     known = [entry.name for entry in TwoWiki.BUILDER_CONFIGS]
     if config not in known:
-        raise DataError(f"unknown config {config!r}", remedy=f"Known: {', '.join(known)}")
+        place = Path(config).expanduser().exists()
+        hint = f"It is a path: give it as data_dir={config!r}. " if place else ""
+        raise DataError(f"unknown config {config!r}", remedy=f"{hint}Known: {', '.join(known)}")
     if data_files is None:
         if data_dir is None:
             data_files = releases.fetch(config, _downloader())
