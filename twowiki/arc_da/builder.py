@@ -11,7 +11,7 @@ from itertools import islice
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from twowiki.arc_da.layout import find_splits, members
+from twowiki.arc_da import layout
 from twowiki.arc_da.records import Opener
 from twowiki.arc_da.schema import DIFFICULTIES, Question, to_row
 from twowiki.arc_da.sources import (
@@ -27,19 +27,24 @@ if TYPE_CHECKING:
 __all__ = ["features", "find_splits", "has_gold", "tables"]
 
 BATCH = 1000  # questions a table; bounds memory whatever the file's size
-DESCRIPTION = (
-    "ARC-DA: the direct-answer version of the AI2 Reasoning Challenge. Hidden gold is an empty "
-    "list of answers; `choices` and `answer_key` are filled where ARC's files were given."
-)
-CITATION = """@article{bhakthavatsalam2021arcda,
-  title = {Think you have Solved Direct-Answer Question Answering? Try ARC-DA, the Direct-Answer
-           AI2 Reasoning Challenge},
-  author = {Bhakthavatsalam, Sumithra and Khashabi, Daniel and Khot, Tushar and Dalvi Mishra,
-            Bhavana and Richardson, Kyle and Sabharwal, Ashish and Schoenick, Carissa and
-            Tafjord, Oyvind and Clark, Peter},
-  journal = {arXiv preprint arXiv:2102.03315},
-  year = {2021}
-}"""
+
+
+def find_splits(
+    source: str | PathLike[str] | Mapping[str, Any], arc_dir: Any = None
+) -> dict[str, list[str]]:
+    """Find the files of each split; a zip stands for its member of that split.
+
+    Args:
+        source: what `layout.find_splits` takes.
+        arc_dir: not looked at; the builder passes one set of arguments to all it calls.
+
+    Raises:
+        DataError: there is nothing there, or a split has several files that are no shards.
+    """
+    return {
+        split: [file.partition("::")[2] or file for file in files]
+        for split, files in layout.find_splits(source).items()
+    }
 
 
 def features() -> datasets.Features:
@@ -103,7 +108,7 @@ def tables(
 
     arc = None if not arc_dir else index_by_id(read_multiple_choice(arc_dir, opener=opener))
     schema = arrow_schema()
-    for file in members(files, split):
+    for file in layout.members(files, split):
         questions = parse_file(file, arc=arc, opener=opener)
         while rows := [_arrow_row(question) for question in islice(questions, BATCH)]:
             yield pa.Table.from_pylist(rows, schema=schema)

@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from twowiki.archives import open_zip
+from twowiki.archives import MAGIC_ZIP, open_zip
 from twowiki.errors import DataError
 from twowiki.naming import SPLIT_WORDS
 
@@ -35,16 +35,13 @@ class ArcFile(NamedTuple):
     split: str | None
 
 
-def find_splits(
-    source: str | PathLike[str] | Mapping[str, Any], arc_dir: Any = None
-) -> dict[str, list[str]]:
+def find_splits(source: str | PathLike[str] | Mapping[str, Any]) -> dict[str, list[str]]:
     """Find the files of each split: `train`, `validation`, `test`, those that are there.
 
     Args:
         source: a folder (the release's, one that holds it or its zip, an exported data set), a
             zip, one file (its name tells the split, else it is `train`), or a mapping of split to
             file or files.
-        arc_dir: not looked at; the builder passes one set of arguments to all it calls.
 
     Raises:
         DataError: there is nothing there, or a split has several files that are no shards.
@@ -63,7 +60,7 @@ def find_splits(
     names = files_below(place)
     found = _by_folder(place, names)
     if not found:
-        zips = [name for name in names if is_zip(name) and "da" in name.lower()]
+        zips = [name for name in names if re.search(r"arc.?da.*\.zip$", name, re.IGNORECASE)]
         if os.path.isdir(place) and len(zips) == 1:
             return find_splits(os.path.join(place, zips[0]))
         remedy = "Give the folder or zip of ARC-DA-v1.1 (train.jsonl, dev.jsonl, test.jsonl)"
@@ -129,8 +126,13 @@ def split_named(word: str) -> str:
 
 
 def is_zip(place: str) -> bool:
-    """Whether a file calls itself a zip."""
-    return place.lower().endswith(".zip")
+    """Whether a file calls itself a zip, or begins like one."""
+    if place.lower().endswith(".zip"):
+        return True
+    if not os.path.isfile(place):
+        return False
+    with open(place, "rb") as stream:
+        return stream.read(4) == MAGIC_ZIP
 
 
 def files_below(place: str) -> list[str]:

@@ -22,7 +22,12 @@ from twowiki.errors import DataError
 from twowiki.json_stream import read_json_records
 
 Opener = Callable[..., Any]
-_UNPACK: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_UNPACK: dict[bytes, Callable[..., Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ": lzma.open,
+}
+_PARQUET = b"PAR1"
 _DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, csv.Error)
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 csv.field_size_limit(1 << 24)
@@ -41,7 +46,7 @@ def read_records(name: str, opener: Opener = open) -> Iterator[tuple[int, dict[s
     try:
         with ExitStack() as stack:
             stream = open_bytes(name, opener, stack)
-            yield from enumerate(_records(stream, _ending(name)), start=1)
+            yield from enumerate(_records(stream, name), start=1)
     except DataError as error:
         raise error.at(name) from None
     except FileNotFoundError:
@@ -57,7 +62,10 @@ def read_records(name: str, opener: Opener = open) -> Iterator[tuple[int, dict[s
 
 
 def open_bytes(name: str, opener: Opener, stack: ExitStack) -> IO[bytes]:
-    """Open a path or a zip's member for reading bytes, unpacked; `stack` closes it."""
+    """Open a path or a zip's member for reading bytes; `stack` closes it.
+
+    Packed files are told by their first bytes, for a cached download has no ending.
+    """
     inner, _, outer = name.partition("::")
     if inner.startswith("zip://") and outer:
         member = inner.removeprefix("zip://")
@@ -67,21 +75,32 @@ def open_bytes(name: str, opener: Opener, stack: ExitStack) -> IO[bytes]:
         stream: IO[bytes] = stack.enter_context(archive.open(member))
     else:
         stream = stack.enter_context(opener(name, "rb"))
-    unpack = _UNPACK.get(os.path.splitext(inner.lower())[1])
+    head = _head(stream)
+    unpack = next((unpack for magic, unpack in _UNPACK.items() if head.startswith(magic)), None)
     return stream if unpack is None else stack.enter_context(unpack(stream, "rb"))
 
 
-def _ending(name: str) -> str:
+def _head(stream: IO[bytes]) -> bytes:
+    head = stream.read(6)
+    stream.seek(0)
+    return head
+
+
+def _delimiter(name: str) -> str | None:
+    """Tell a table by its ending, a packed file's own ending aside; None for anything else."""
     stem, ending = os.path.splitext(name.partition("::")[0].lower())
-    return os.path.splitext(stem)[1] if ending in _UNPACK else ending
+    if ending in (".gz", ".bz2", ".xz"):
+        ending = os.path.splitext(stem)[1]
+    return _DELIMITERS.get(ending)
 
 
-def _records(stream: IO[bytes], ending: str) -> Iterator[dict[str, Any]]:
-    if ending == ".parquet":
-        yield from _parquet_rows(stream)
-    elif ending in _DELIMITERS:
+def _records(stream: IO[bytes], name: str) -> Iterator[dict[str, Any]]:
+    delimiter = _delimiter(name)
+    if delimiter is not None:
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-        yield from csv.DictReader(text, delimiter=_DELIMITERS[ending])
+        yield from csv.DictReader(text, delimiter=delimiter)
+    elif _head(stream).startswith(_PARQUET):
+        yield from _parquet_rows(stream)
     else:
         yield from read_json_records(stream)
 
