@@ -1,0 +1,122 @@
+"""Where a run's examples come from: files, a data set's folder, the download, or made-up ones.
+
+A `Source` can be read again and again, streamed; its `content` hash says what it holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from twowiki import tiny_data
+from twowiki.errors import DataError, require_file
+from twowiki.files import sha256_of
+from twowiki.schema import Example
+from twowiki.sources import find_splits, guess_config, read_examples
+from twowiki.training.config import TrainConfig
+
+DOWNLOAD = "download"
+TINY_EXAMPLES = 640
+TINY_SEED, TINY_VALIDATION_SEED = 7, 8
+
+
+@dataclass(frozen=True)
+class Source:
+    """The examples of one split.
+
+    Attributes:
+        name: what a report calls it.
+        files: its files; none for made-up examples.
+        split: split of the files.
+        config: release of the files.
+        limit: use the first of the examples; 0 = all.
+        made_up: number of made-up examples, and their seed.
+    """
+
+    name: str
+    files: tuple[str, ...] = ()
+    split: str = "train"
+    config: str = ""
+    limit: int = 0
+    made_up: tuple[int, int] = (0, 0)
+
+    def examples(self) -> Iterator[Example]:
+        """Read the examples, streamed."""
+        if not self.files:
+            count, seed = self.made_up
+            return islice(tiny_data.tiny_examples(count, seed=seed), self.limit or None)
+        found = read_examples(self.files, self.config, self.split)
+        return islice(found, self.limit or None)
+
+    def content(self) -> str:
+        """Hash what the examples hold."""
+        if self.files:
+            digests = [sha256_of(path) for path in self.files]
+        else:
+            digests = [sha256_of(str(tiny_data.__file__)), repr(self.made_up)]
+        parts = [*digests, self.split, self.config, str(self.limit)]
+        return hashlib.sha256("|".join(parts).encode()).hexdigest()
+
+
+def find_sources(config: TrainConfig) -> tuple[Source, Source]:
+    """Find the training and the validation examples that a run asks for."""
+    limits = config.max_train_examples, config.max_validation_examples
+    if config.train_file or config.validation_file:
+        if not (config.train_file and config.validation_file):
+            missing = "validation_file" if config.train_file else "train_file"
+            raise DataError("is needed too", field=missing, remedy="Give both files, or data_dir")
+        return (
+            source_of_file(config.train_file, "train", limits[0]),
+            source_of_file(config.validation_file, "validation", limits[1]),
+        )
+    if config.data_dir == DOWNLOAD:
+        import datasets
+
+        from twowiki import releases
+
+        found: Any = releases.fetch(config.data_config, datasets.DownloadManager())
+        return _of_splits(found, config.data_config, config.data_config, limits)
+    if config.data_dir:
+        place = Path(config.data_dir)
+        name = guess_config(place) if config.data_config == TrainConfig.data_config else config.data_config
+        return _of_splits(find_splits(place, name), name, str(place), limits)
+    count = config.tiny_examples or TINY_EXAMPLES
+    return (
+        Source("made-up examples", limit=limits[0], made_up=(count, TINY_SEED)),
+        Source(
+            "made-up examples",
+            split="validation",
+            limit=limits[1],
+            made_up=(max(40, count // 10), TINY_VALIDATION_SEED),
+        ),
+    )
+
+
+def source_of_file(path: str, split: str, limit: int = 0) -> Source:
+    """Take a file as one split, whatever its name says."""
+    require_file(path, "Give the path of an official file (json, jsonl, gz, zip or Parquet)")
+    return Source(path, (path,), split, guess_config(path), limit)
+
+
+def _of_splits(
+    found: dict[str, Any], config: str, place: str, limits: tuple[int, int]
+) -> tuple[Source, Source]:
+    for split in ("train", "validation"):
+        if not found.get(split):
+            raise DataError(
+                f"has no {split} split (found {', '.join(found) or 'none'})",
+                file=place,
+                remedy="Name the files train.json and dev.json, or give --train_file and "
+                "--validation_file",
+            )
+    splits = ("train", "validation")
+    files = {split: found[split] for split in splits}
+    paths = {split: (files[split],) if isinstance(files[split], str) else tuple(files[split]) for split in splits}
+    return tuple(  # type: ignore[return-value]
+        Source(place, paths[split], split, config, limit)
+        for split, limit in zip(splits, limits, strict=True)
+    )

@@ -1,0 +1,188 @@
+"""Predict with a model over windows, on any number of processes, and score on the main one.
+
+Each process decodes its own batches to small records; the records are gathered once, repeated
+windows are dropped by their number, and only the main process joins windows and scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch.utils.data import DataLoader
+
+from twowiki.modeling.collation import Collator
+from twowiki.modeling.configuration import TwoWikiConfig
+from twowiki.modeling.decoding import (
+    Answered,
+    WindowScores,
+    merge_windows,
+    score_windows,
+)
+from twowiki.modeling.encoding import Window
+from twowiki.modeling.layout import lay_out
+from twowiki.modeling.oracle import oracle_output
+from twowiki.schema import Example, Fact, Prediction, Triple
+from twowiki.training.samplers import BucketBatchSampler
+
+Official = dict[str, dict[str, Any]]
+
+
+class NumberedCollator:
+    """Collates windows together with their numbers.
+
+    Args:
+        features: the windows.
+        config: the model's configuration.
+        labels: whether the batches have the labels.
+    """
+
+    def __init__(self, features: Sequence[Window], config: TwoWikiConfig, *, labels: bool) -> None:
+        self.features, self.collate = features, Collator(config, labels=labels)
+
+    def __call__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
+        """Pad the windows of these numbers into a batch."""
+        batch = self.collate([self.features[number] for number in numbers])
+        return {"window_numbers": torch.tensor(numbers), **batch}
+
+
+def make_loader(
+    features: Sequence[Window],
+    lengths: Sequence[int],
+    config: TwoWikiConfig,
+    *,
+    batch_size: int,
+    seed: int,
+    training: bool,
+    bucket: bool = True,
+    workers: int = 0,
+) -> DataLoader[Any]:
+    """Make a loader of numbered batches.
+
+    It has a generator of its own: otherwise starting an epoch would draw from the generator that
+    dropout uses, and a resumed run would part from an unbroken one.
+    """
+    numbers: Any = range(len(features))
+    return DataLoader(
+        numbers,
+        batch_sampler=BucketBatchSampler(  # type: ignore[arg-type]
+            lengths, batch_size, seed=seed, shuffle=training, bucket=bucket
+        ),
+        collate_fn=NumberedCollator(features, config, labels=training),
+        generator=torch.Generator().manual_seed(seed),
+        num_workers=workers,
+        persistent_workers=workers > 0,
+        pin_memory=torch.cuda.is_available(),
+    )
+
+
+@torch.no_grad()
+def predict_windows(
+    model: Any, loader: Any, features: Sequence[Window], config: TwoWikiConfig
+) -> dict[int, WindowScores]:
+    """Score this process's share of the windows, by window number."""
+    was_training = model.training
+    model.eval()
+    scored: dict[int, WindowScores] = {}
+    for batch in loader:
+        numbers = batch.pop("window_numbers").tolist()
+        output = model(**batch)
+        windows = [features[number] for number in numbers]
+        scored |= dict(zip(numbers, score_windows(output, windows, config), strict=True))
+    model.train(was_training)
+    return scored
+
+
+def gather_windows(scored: dict[int, WindowScores]) -> dict[int, WindowScores]:
+    """Collect the windows of all processes; one that several processes have counts once."""
+    from accelerate.utils import gather_object
+
+    merged: dict[int, WindowScores] = {}
+    for number, scores in gather_object(list(scored.items())):
+        merged[number] = scores
+    return dict(sorted(merged.items()))
+
+
+def answer_examples(
+    scored: Mapping[int, WindowScores], examples: Sequence[Example], config: TwoWikiConfig
+) -> list[Answered]:
+    """Join windows into one answer an example, in the examples' order."""
+    by_example: dict[int, list[WindowScores]] = {}
+    for scores in scored.values():
+        by_example.setdefault(scores.example, []).append(scores)
+    return [
+        merge_windows(
+            by_example.get(number, []),
+            example.context,
+            lay_out(example.context, config.layout).text,
+            config,
+        )
+        for number, example in enumerate(examples)
+    ]
+
+
+def to_prediction(answered: Answered) -> Prediction:
+    """Keep what is scored of an answer."""
+    return Prediction(
+        answered.answer,
+        tuple(Fact(title, sent_id) for title, sent_id in answered.supporting_facts),
+        tuple(Triple(*triple[:3]) for triple in answered.evidences),
+    )
+
+
+def to_official(ids: Sequence[str], predictions: Sequence[Prediction]) -> Official:
+    """Write predictions in the official file's form."""
+    pairs = list(zip(ids, predictions, strict=True))
+    return {
+        "answer": {one: said.answer for one, said in pairs},
+        "sp": {one: [list(fact) for fact in said.supporting_facts or ()] for one, said in pairs},
+        "evidence": {one: [list(triple) for triple in said.evidences or ()] for one, said in pairs},
+    }
+
+
+def ceiling_predictions(
+    features: Sequence[Window], examples: Sequence[Example], config: TwoWikiConfig
+) -> list[Prediction]:
+    """Decode the gold labels as if a model had said them: the best that the encoding allows."""
+    scored: dict[int, WindowScores] = {}
+    for first in range(0, len(features), 32):
+        windows = [features[i] for i in range(first, min(first + 32, len(features)))]
+        windows = [window for window in windows if window.example < len(examples)]
+        if windows:
+            scores = score_windows(oracle_output(windows, config), windows, config)
+            scored |= dict(enumerate(scores, start=first))
+    return [to_prediction(answer) for answer in answer_examples(scored, examples, config)]
+
+
+class Scored(NamedTuple):
+    """A report of the joint metric, as `twowiki score` gives it."""
+
+    metrics: dict[str, float]
+    by_type: dict[str, dict[str, float]]
+    signature: str
+
+
+def score_predictions(
+    examples: Sequence[Example], predictions: Sequence[Prediction], aliases: str = ""
+) -> Scored:
+    """Score predictions against the examples' gold."""
+    from collections import defaultdict
+
+    from twowiki.scoring import KEYS, Gold, Scorer
+    from twowiki.signature import Settings
+
+    scorer = Scorer(Settings())
+    groups = defaultdict(list)
+    for e, p in zip(examples, predictions, strict=True):
+        gold = Gold(
+            e.id, e.answer or "", e.supporting_facts, e.evidences, e.type, e.answer_id, e.evidences_id
+        )
+        row = scorer.score_example(p, gold)
+        groups[e.type].append(row.figures)
+        groups["all"].append(row.figures)
+    means = {
+        str(kind): {key: 100 * sum(r[i] for r in rows) / len(rows) for i, key in enumerate(KEYS)}
+        for kind, rows in groups.items()
+    }
+    return Scored(means.pop("all"), means, "temporary")

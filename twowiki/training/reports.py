@@ -1,0 +1,108 @@
+"""What a run leaves behind: `report.json` and the curves beside it."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+LIBRARIES = ("torch", "transformers", "accelerate", "tokenizers", "numpy", "pyarrow")
+COLUMNS = ("em", "f1", "sp_em", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_f1")
+
+
+def versions() -> dict[str, str]:
+    """Give the versions of Python, this package and what a run computes with."""
+    from twowiki import __version__
+
+    found = {"python": platform.python_version(), "twowiki": __version__}
+    for name in LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def hardware(processes: int) -> dict[str, Any]:
+    """Say what a run ran on."""
+    device = torch.cuda.get_device_name(0) if torch.cuda.is_available() else "CPU"
+    return {
+        "device": device,
+        "processes": processes,
+        "threads": torch.get_num_threads(),
+        "machine": platform.machine(),
+    }
+
+
+def commit() -> str | None:
+    """Give the commit of the working tree that runs, where it is one."""
+    here = Path(__file__).resolve().parent
+    try:
+        done = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=12"],
+            cwd=here,
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None
+
+
+def render_by_type(by_type: Mapping[str, Mapping[str, float]], overall: Mapping[str, float]) -> str:
+    """Write a table of figures, a line a question type."""
+    rows = [("", *COLUMNS)]
+    for name, figures in [*by_type.items(), ("all", overall)]:
+        rows.append((name, *(f"{figures[column]:.2f}" for column in COLUMNS)))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
+def headline(metrics: Mapping[str, float], signature: str) -> str:
+    """Write the joint figures and the signature on one line."""
+    return f"joint_em {metrics['joint_em']:.2f}  joint_f1 {metrics['joint_f1']:.2f}  {signature}"
+
+
+def draw_curves(history: Sequence[Mapping[str, Any]], path: Path, metric: str) -> None:
+    """Draw the losses and the evaluations over the steps, as a PNG."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    losses = [record for record in history if "loss" in record]
+    scores = [record for record in history if "metrics" in record]
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4), layout="constrained")
+    left.plot([r["step"] for r in losses], [r["loss"] for r in losses], label="loss")
+    names = sorted({name for record in losses for name in record.get("losses", {})})
+    for name in names:
+        left.plot(
+            [r["step"] for r in losses],
+            [r["losses"].get(name) for r in losses],
+            linewidth=0.8,
+            label=name,
+        )
+    left.set(xlabel="step", ylabel="training loss", yscale="log")
+    left.legend(fontsize="small")
+    for name in dict.fromkeys((metric, "joint_f1", "f1", "sp_f1", "evi_f1")):
+        values = [record["metrics"].get(name) for record in scores]
+        right.plot([record["step"] for record in scores], values, marker=".", label=name)
+    right.set(xlabel="step", ylabel="validation, percent", ylim=(0, 100))
+    right.legend(fontsize="small")
+    aside = path.with_name(f".{path.name}")
+    figure.savefig(aside, dpi=120, format="png", metadata={"Software": ""})
+    pyplot.close(figure)
+    aside.replace(path)

@@ -1,0 +1,200 @@
+"""Words, characters and relations of the training examples, and word vectors for them."""
+
+from __future__ import annotations
+
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy
+from numpy.typing import NDArray
+
+from twowiki.errors import DataError, require_file
+from twowiki.files import progress
+from twowiki.modeling.configuration import TwoWikiConfig
+from twowiki.modeling.tokenization import (
+    REFERENCE_TITLE_END,
+    REFERENCE_TITLE_START,
+    TITLE_END,
+    TITLE_START,
+    TwoWikiTokenizer,
+    build_tokenizer,
+    count_words,
+)
+from twowiki.schema import Example
+
+SPECIAL_RELATIONS = ("--NULL--", "--OOV--")  # the published baseline's slots 0 and 1
+
+
+class Counts(NamedTuple):
+    """What the training examples hold."""
+
+    words: Counter[str]
+    characters: Counter[str]
+    relations: Counter[str]
+
+
+def count_vocabulary(examples: Iterable[Example], config: TwoWikiConfig) -> Counts:
+    """Count words, characters and relations of examples."""
+    relations: Counter[str] = Counter()
+
+    def texts() -> Iterator[str]:
+        for example in progress(examples, what="vocabulary"):
+            relations.update(triple.relation.strip() for triple in example.evidences)
+            yield example.question
+            for title, sentences in example.context:
+                yield title
+                yield from sentences
+
+    words, characters = count_words(
+        texts(), splitter=config.splitter, lower_case_words=config.lower_case_words
+    )
+    return Counts(words, characters, relations)
+
+
+def make_vocabulary(
+    counts: Counts, config: TwoWikiConfig, *, min_count: int = 1, known: Iterable[str] | None = None
+) -> tuple[TwoWikiTokenizer, dict[str, Any]]:
+    """Make the tokenizer and the vocabulary fields of the configuration.
+
+    Args:
+        counts: of the training examples.
+        config: the settings.
+        min_count: words rarer than this are unknown.
+        known: words that have a vector, in their file's order. With frozen vectors (as
+            published) a training word without one is unknown; else these are known as well.
+    """
+    markers = (REFERENCE_TITLE_START, REFERENCE_TITLE_END)
+    if config.layout == "marked":
+        markers = (TITLE_START, TITLE_END)
+    order = sorted(counts.words, key=lambda word: (-counts.words[word], word))
+    words = [word for word in order if counts.words[word] >= min_count]
+    if known is not None and config.freeze_word_vectors:
+        vectored = dict.fromkeys(known)
+        words = [word for word in vectored if word in counts.words]
+    else:
+        words = [*markers, *words, *(known or ())]
+    tokenizer = build_tokenizer(
+        words,
+        "".join(sorted(counts.characters)),
+        splitter=config.splitter,
+        lower_case_words=config.lower_case_words,
+    )
+    relations = sorted(counts.relations)
+    if not config.triple_slots:
+        relations = [*SPECIAL_RELATIONS, *relations]
+    return tokenizer, {
+        "vocab_size": len(tokenizer.get_vocab()),
+        "char_vocab": tokenizer.char_vocab,
+        "relations": relations,
+    }
+
+
+def read_vectors(
+    path: str, wanted: Callable[[str], bool] | None = None, extra: int = 0
+) -> dict[str, NDArray[numpy.float32]]:
+    """Read word vectors: GloVe's text lines, a zip of such, or .npy with a .txt of words beside it.
+
+    A line is split at its last blanks, so that words of several parts keep their blanks.
+
+    Args:
+        path: the file.
+        wanted: which words to keep; all by default.
+        extra: keep the first of the file's words too (the most frequent ones, as files go).
+    """
+    place = require_file(path, "Give a file of word vectors, such as glove.840B.300d.txt")
+    if place.suffix == ".npy":
+        found = _read_array(place)
+    else:
+        found = _read_lines(place)
+    vectors: dict[str, NDArray[numpy.float32]] = {}
+    width = None
+    for number, (word, vector) in enumerate(progress(found, what="vectors")):
+        if width is not None and len(vector) != width:
+            raise DataError(
+                f"has vectors of {width} and of {len(vector)} numbers", file=path, record=word
+            )
+        width = len(vector)
+        kept = wanted is None or number < extra or wanted(word)
+        if kept and word not in vectors:
+            vectors[word] = vector
+    if width is None:
+        raise DataError("holds no vectors", file=path)
+    return vectors
+
+
+def _read_array(place: Path) -> Iterator[tuple[str, NDArray[numpy.float32]]]:
+    names = require_file(place.with_suffix(".txt"), "Put the words there, one a line")
+    matrix = numpy.load(place, mmap_mode="r", allow_pickle=False)
+    words = names.read_text(encoding="utf-8").split("\n")
+    if words and not words[-1]:
+        words.pop()
+    if matrix.ndim != 2 or len(words) != len(matrix):
+        raise DataError(
+            f"has the shape {matrix.shape}, but {names.name} has {len(words)} words", file=place
+        )
+    for word, vector in zip(words, matrix, strict=True):
+        yield word.rstrip("\r"), numpy.asarray(vector, dtype=numpy.float32)
+
+
+def _read_lines(place: Path) -> Iterator[tuple[str, NDArray[numpy.float32]]]:
+    with ExitStack() as stack:
+        if zipfile.is_zipfile(place):
+            archive = stack.enter_context(zipfile.ZipFile(place))
+            members = [name for name in archive.namelist() if name.endswith((".txt", ".vec"))]
+            if not members:
+                raise DataError("holds no .txt of vectors", file=place)
+            raw: Any = stack.enter_context(archive.open(members[0]))
+        else:
+            raw = stack.enter_context(open(place, "rb"))
+        lines = TextIOWrapper(raw, encoding="utf-8", newline="\n")
+        width = 0
+        for number, line in enumerate(lines, start=1):
+            parts = line.rstrip("\r\n").split(" ")
+            if number == 1 and len(parts) == 2:  # word2vec's first line: count and width
+                continue
+            if not width:
+                width = sum(1 for _ in _numbers_at_end(parts))
+            word, values = " ".join(parts[:-width]), parts[-width:]
+            try:
+                vector = numpy.array(values, dtype=numpy.float32)
+            except ValueError:
+                vector = numpy.empty(0, numpy.float32)
+            if not width or not word or len(vector) != width:
+                raise DataError(
+                    f"line {number} is not a word and {width or 'some'} numbers", file=place
+                )
+            yield word, vector
+
+
+def _numbers_at_end(parts: list[str]) -> Iterator[str]:
+    """Give the parts after the first, as long as they are numbers; for the first line."""
+    for part in reversed(parts[1:]):
+        try:
+            float(part)
+        except ValueError:
+            return
+        yield part
+
+
+def vector_matrix(
+    tokenizer: TwoWikiTokenizer, vectors: dict[str, NDArray[numpy.float32]], seed: int
+) -> NDArray[numpy.float32]:
+    """Lay vectors out by word id; padding, unknown and words without a vector are set apart.
+
+    Padding and unknown are zeros; words without a vector are drawn small, from the seed.
+    """
+    width = len(next(iter(vectors.values())))
+    rng = numpy.random.default_rng(seed)
+    vocab = tokenizer.get_vocab()
+    matrix = rng.normal(0.0, 0.1, (len(vocab), width)).astype(numpy.float32)
+    matrix[:2] = 0.0
+    for word, number in vocab.items():
+        vector = vectors.get(word)
+        if vector is not None:
+            matrix[number] = vector
+    return matrix
