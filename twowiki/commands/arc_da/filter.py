@@ -16,7 +16,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("work", help="the conversion's folder")
     parser.add_argument(
-        "--arc", metavar="SOURCE", nargs="+", required=True, help="ARC's files, folder or zip"
+        "--arc",
+        "--arc-dir",
+        dest="arc",
+        metavar="SOURCE",
+        nargs="+",
+        required=True,
+        help="ARC's files, folder or zip",
     )
     parser.add_argument(
         "--part", nargs="+", choices=("train", "dev", "test"), help="only these splits of ARC"

@@ -52,7 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="all",
         help="no_mc: take the multiple-choice original's right option out of the gold answers",
     )
-    parser.add_argument("--arc", metavar="DIR", nargs="+", help="ARC's files, for --golds no_mc")
+    parser.add_argument(
+        "--arc",
+        "--arc-dir",
+        dest="arc",
+        metavar="DIR",
+        nargs="+",
+        help="ARC's files, for --golds no_mc",
+    )
     parser.add_argument(
         "--by",
         nargs="+",
