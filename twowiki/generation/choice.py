@@ -18,6 +18,7 @@ from twowiki.generation.samples import (
     Plan,
     Sample,
     Style,
+    answers_of,
     plan_bridge_comparison,
     plan_chain,
     plan_comparison,
@@ -47,7 +48,6 @@ class Chosen(NamedTuple):
     """Samples in the order of the draw, and (candidate, reason) of the dropped ones."""
 
     samples: list[Sample]
-    wordings: dict[str, list[str]]
     dropped: list[tuple[str, Row, str]]
 
 
@@ -95,27 +95,36 @@ def choose(
         yes_share: the share of "yes" among yes/no answers; None leaves them as they fall.
         asked: questions that exist already; grows.
     """
-    chosen = Chosen([], {}, [])
+    chosen = Chosen([], [])
     ready: list[tuple[Sample, Row]] = []
     for row in rows:
-        plan = _PLANNERS[kind](row, world, style)
-        sample: Sample | Drop = plan if isinstance(plan, Drop) else realise(plan, world, style)
-        if isinstance(sample, Drop):
-            chosen.dropped.append((kind, row, sample.reason))
-            continue
-        folded = sample.question.casefold().strip()
-        if folded in asked:
-            chosen.dropped.append((kind, row, "duplicate_question"))
-            continue
-        asked.add(folded)
-        assert isinstance(plan, Plan)
-        ready.append((sample, row))
-        chosen.wordings[sample.id] = [question for _, question, _ in plan.wordings]
+        for sample in _samples_of(row, kind, world, style, every=most is None):
+            if isinstance(sample, Drop):
+                chosen.dropped.append((kind, row, sample.reason))
+                continue
+            folded = sample.question.casefold().strip()
+            if folded in asked:
+                chosen.dropped.append((kind, row, "duplicate_question"))
+                continue
+            asked.add(folded)
+            ready.append((sample, row))
     kept = _balanced(ready, yes_share, chosen.dropped, kind)
     chosen.samples.extend(sample for sample, _ in kept[: most or None])
     for _, row in kept[most:] if most is not None else ():
         chosen.dropped.append((kind, row, "beyond_the_limit"))
     return chosen
+
+
+def _samples_of(
+    row: Row, kind: str, world: World, style: Style, *, every: bool
+) -> Iterator[Sample | Drop]:
+    """Give a candidate's sample; one for each answer that it has, where all are asked for."""
+    plan = _PLANNERS[kind](row, world, style)
+    if isinstance(plan, Drop):
+        yield plan
+        return
+    for answer in answers_of(plan) if every else [None]:
+        yield realise(plan, world, style, answer)
 
 
 def _balanced(

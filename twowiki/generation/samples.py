@@ -59,6 +59,15 @@ class Sample(NamedTuple):
     gold: list[int]
     chains: list[list[int]]
     provenance: dict[str, Any]
+    wordings: list[str]
+
+
+class Wording(NamedTuple):
+    """A form filled: its id, the question, and its answer ("" takes the last object)."""
+
+    form: str
+    question: str
+    answer: str
 
 
 class Plan(NamedTuple):
@@ -68,7 +77,8 @@ class Plan(NamedTuple):
     gold: list[int]
     facts: list[Grounded]
     titled: bool
-    wordings: list[tuple[str, str, str]]  # form id, question, answer ("" takes the last object)
+    wordings: list[Wording]
+    turned: list[Wording]  # the same with the two names changed round
     chains: list[list[int]]
     notes: dict[str, Any]
 
@@ -91,8 +101,6 @@ def plan_chain(row: Mapping[str, Any], world: World, style: Style) -> Plan | Dro
     notes: dict[str, Any] = {"relations": [r1, r2]}
     if row["rule"]:
         word = _inferred_word(row, world)
-        if not word:
-            return Drop("sex_unknown")
         forms = inference_forms(word, style.wording)
         classes = world.classes(last) if last in world else []
         slots["answertype"] = classes[0] if classes else ""
@@ -101,20 +109,19 @@ def plan_chain(row: Mapping[str, Any], world: World, style: Style) -> Plan | Dro
     else:
         first = r1
         if r1 == "spouse":
-            parent = world.entity(bridge).parent
-            if not parent:
-                return Drop("sex_unknown")
-            first = "husband" if parent == P["father"] else "wife"
+            first = {P["father"]: "husband", P["mother"]: "wife"}.get(
+                world.entity(bridge).parent, "spouse"
+            )
         forms = compositional_forms(first, r2, world.entity(start).type, style.wording)
         kind = "compositional"
     wordings = _filled(forms, slots, style)
     if not wordings:
         return Drop("no_template")
-    return Plan(kind, [start, bridge], facts, False, wordings, [[start, bridge]], notes)
+    return Plan(kind, [start, bridge], facts, False, wordings, [], [[start, bridge]], notes)
 
 
 def _inferred_word(row: Mapping[str, Any], world: World) -> str:
-    """Give the word of the rule's relation: by Wikidata's statement, then by sex; "" if unknown."""
+    """Give the word of the rule's relation: by Wikidata's statement, then by sex where it is known."""
     rule = RULES[row["rule"] - 1]
     contradicted = row["verdict"] == "contradicted" and rule.otherwise
     word = rule.otherwise if contradicted else rule.word
@@ -122,12 +129,12 @@ def _inferred_word(row: Mapping[str, Any], world: World) -> str:
     if not slash:
         return word
     parent = world.entity(row["a"]).parent if row["a"] in world else 0
-    return {P["father"]: male, P["mother"]: female}.get(parent, "")
+    return {P["father"]: male, P["mother"]: female}.get(parent, f"{male} or {female}")
 
 
-def _filled(forms: Sequence[Form], slots: Mapping[str, str], style: Style) -> list[tuple[str, str, str]]:
-    filled = [(form.id, fill(form, slots, style.wording), "") for form in forms]
-    return [(form, question, answer) for form, question, answer in filled if question]
+def _filled(forms: Sequence[Form], slots: Mapping[str, str], style: Style) -> list[Wording]:
+    filled = [(form.id, fill(form, slots, style.wording)) for form in forms]
+    return [Wording(form, question, "") for form, question in filled if question]
 
 
 def plan_comparison(row: Mapping[str, Any], world: World, style: Style) -> Plan | Drop:
@@ -140,11 +147,12 @@ def plan_comparison(row: Mapping[str, Any], world: World, style: Style) -> Plan 
     one, two = _slots(world, style, *pair)
     shown = kind or _type_said(world, pair)
     slots = {"1": one, "2": two, "type": noun_of(shown), "types": plural_of(shown)}
-    wordings = _compared(forms, slots, row, style)
+    wordings = _compared(forms, slots, row, style, one, two)
     if not wordings:
         return Drop("no_template")
     notes = {"relations": list(names), "group": f"Q{row['class']}"}
-    return Plan("comparison", pair, facts, True, wordings, [pair], notes)
+    turned = _compared(forms, slots | {"1": two, "2": one}, row, style, one, two)
+    return Plan("comparison", pair, facts, True, wordings, turned, [pair], notes)
 
 
 def _type_said(world: World, pair: Sequence[int]) -> str:
@@ -162,9 +170,15 @@ _SAID = ("high school", "railway station", "university", "school", "museum", "ai
 
 
 def _compared(
-    forms: Sequence[Form], slots: Mapping[str, str], row: Mapping[str, Any], style: Style
-) -> list[tuple[str, str, str]]:
-    low, high = (slots["1"], slots["2"]) if row["low1"] < row["low2"] else (slots["2"], slots["1"])
+    forms: Sequence[Form],
+    slots: Mapping[str, str],
+    row: Mapping[str, Any],
+    style: Style,
+    one: str,
+    two: str,
+) -> list[Wording]:
+    """Fill forms; the answer of one that picks is the low or the high entity's name."""
+    low, high = (one, two) if row["low1"] < row["low2"] else (two, one)
     wordings = []
     for form in forms:
         question = fill(form, slots, style.wording)
@@ -174,7 +188,7 @@ def _compared(
             answer = low if form.pick == "low" else high
         else:
             answer = "yes" if row["n_shared"] else "no"
-        wordings.append((form.id, question, answer))
+        wordings.append(Wording(form.id, question, answer))
     return wordings
 
 
@@ -190,21 +204,37 @@ def plan_bridge_comparison(row: Mapping[str, Any], world: World, style: Style) -
     facts += [fact for human in people for fact in world.grounded(human, row["r2"])]
     one, two = _slots(world, style, *films)
     forms = bridge_comparison_forms(row["r1"], row["r2"], style.wording)
-    wordings = _compared(forms, {"1": one, "2": two}, row, style)
+    wordings = _compared(forms, {"1": one, "2": two}, row, style, one, two)
+    turned = _compared(forms, {"1": two, "2": one}, row, style, one, two)
     chains = [[film, human] for film, human in zip(films, people, strict=True)]
     notes = {"relations": [row["r1"], row["r2"]]}
-    return Plan("bridge_comparison", films + people, facts, True, wordings, chains, notes)
+    gold = films + people
+    return Plan("bridge_comparison", gold, facts, True, wordings, turned, chains, notes)
 
 
-def realise(plan: Plan, world: World, style: Style) -> Sample | Drop:
-    """Ask one of a plan's wordings and write its gold."""
+def answers_of(plan: Plan) -> list[str]:
+    """Give the distinct answers that a plan's wordings have, in order ("" for a bridge type)."""
+    return list(dict.fromkeys(wording.answer for wording in plan.wordings))
+
+
+def realise(plan: Plan, world: World, style: Style, answer: str | None = None) -> Sample | Drop:
+    """Ask one of a plan's wordings and write its gold.
+
+    Args:
+        plan: the candidate.
+        world: its entities.
+        style: wording and seed.
+        answer: ask one that has this answer; by default any.
+    """
+    wanted = [word for word in plan.wordings if answer is None or word.answer == answer]
     identity = "|".join(
         [plan.type, *(f"Q{qid}" for qid in plan.gold), *plan.notes["relations"],
          *(_object_id(fact) for fact in plan.facts)]
     )  # fmt: skip
-    sample_id = uuid.uuid5(_NAMESPACE, f"{style.seed}|{identity}").hex
     draw = int(hashlib.md5(f"{style.seed}|form|{identity}".encode()).hexdigest()[:12], 16)
-    form, question, answer = plan.wordings[draw % len(plan.wordings)]
+    form, question, answer = wanted[draw % len(wanted)]
+    sample_id = uuid.uuid5(_NAMESPACE, f"{style.seed}|{identity}|{answer}").hex
+    wordings = [word.question for word in wanted + plan.turned if word.answer == answer]
     objects = [world.written(fact) for fact in plan.facts]
     if any(text is None for text in objects):
         return Drop("object_not_in_its_sentence")
@@ -227,7 +257,7 @@ def realise(plan: Plan, world: World, style: Style) -> Sample | Drop:
     }
     return Sample(
         sample_id, plan.type, question, answer, answered_by, support, evidences,
-        _evidence_ids(plan), plan.gold, plan.chains, notes,
+        _evidence_ids(plan), plan.gold, plan.chains, notes, wordings,
     )  # fmt: skip
 
 

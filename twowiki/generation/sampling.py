@@ -65,7 +65,7 @@ def make_samples(run: Run) -> None:
             chosen = choose(
                 rows[kind], kind, world, style, most=most, yes_share=share, asked=asked
             )
-            records += [_record(sample, chosen.wordings[sample.id]) for sample in chosen.samples]
+            records += [_record(sample) for sample in chosen.samples]
             dropped += chosen.dropped
         write_json_lines(folder / "samples.jsonl", records)
         write_json_lines(
@@ -85,10 +85,9 @@ def _write_wanted(run: Run, folder: Path, qids: list[int]) -> None:
     run_queries(run.engine, WANTED, tables, folder)
 
 
-def _record(sample: Sample, wordings: list[str]) -> dict[str, Any]:
+def _record(sample: Sample) -> dict[str, Any]:
     record = sample._asdict()
-    record["_id"] = record.pop("id")
-    return record | {"id": record["_id"], "wordings": wordings}
+    return record | {"_id": record["id"]}
 
 
 def _aliases(records: list[dict[str, Any]], world: World) -> Iterator[dict[str, Any]]:

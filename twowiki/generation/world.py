@@ -109,8 +109,16 @@ class World:
         return title if brackets or self._entities[qid].n_same_name > 1 else bare_title(title)
 
     def written(self, fact: Grounded) -> str | None:
-        """Give a fact's object as its supporting sentence writes it."""
+        """Give a fact's object as its supporting sentence writes it.
+
+        Where the sentence has it with scars of tokenisation ("Saxe- Lauenburg"), a name of the
+        entity that differs in spaces alone stands for it.
+        """
         known: tuple[str, ...] = ()
         if fact.object < DATE_BASE:
             known = tuple(name.text for name in self._names[fact.object] if name.norm == fact.norm)
-        return spelling(self._sentences[fact.subject][fact.sent_id], fact.norm, known)
+        text = spelling(self._sentences[fact.subject][fact.sent_id], fact.norm, known)
+        if text is None:
+            return None
+        plain = "".join(text.split())
+        return next((name for name in known if "".join(name.split()) == plain), text)

@@ -1,5 +1,5 @@
 -- One row per fact whose object stands in the subject's summary: the first sentence that holds
--- it, and the words found there. Exact dates come before bare years, which only works may have.
+-- it, and the words found there; of several names the one that comes first, the preferred one of those. Exact dates come before bare years, which only works may have.
 WITH surface AS (
   SELECT f.s, f.p, f.o, f.stmt_id, f.n_values, n.norm, n.prio, 0 AS tier, f.o AS says
   FROM subject_facts f
@@ -17,7 +17,8 @@ hit AS (
   SELECT x.s, x.p, x.o, x.stmt_id, x.n_values, x.norm, x.says, t.sent_id,
          ROW_NUMBER() OVER (
            PARTITION BY x.s, x.p, x.o
-           ORDER BY x.tier, t.sent_id, x.prio, length(x.norm) DESC, x.norm
+           ORDER BY x.tier, t.sent_id, instr(t.norm, x.norm), x.prio, length(x.norm) DESC, x.norm,
+             x.says, x.stmt_id
          ) AS place
   FROM surface x
   JOIN texts t ON t.qid = x.s
