@@ -13,20 +13,29 @@ import unicodedata
 from collections.abc import Callable
 
 CLOSED_ANSWERS = frozenset(("yes", "no", "noanswer"))
-_DROP_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_PUNCTUATION = re.compile(f"[{re.escape(string.punctuation)}]+")
+_WORDS = frozenset(("a", "an", "the"))
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
-_QUOTES = {**dict.fromkeys("‘’‚‛′‹›`´", "'"), **dict.fromkeys("“”„‟″«»", '"')}  # noqa: RUF001
+_QUOTES = str.maketrans({**dict.fromkeys("‘’‚‛′‹›´", "'"), **dict.fromkeys("“”„‟″«»", '"')})  # noqa: RUF001
 
 
 def normalise_answer(text: str) -> str:
     """Lower case, drop ASCII punctuation, drop the words a, an, the, and single the blanks."""
-    bare = text.lower().translate(_DROP_PUNCTUATION)
-    return " ".join(_ARTICLES.sub(" ", bare).split())
+    low = text.lower()
+    if low.replace(" ", "").isalnum():  # most texts are words alone, which is quicker to see
+        words = low.split()
+        return " ".join(
+            words if _WORDS.isdisjoint(words) else [w for w in words if w not in _WORDS]
+        )
+    return " ".join(_ARTICLES.sub(" ", _PUNCTUATION.sub("", low)).split())
 
 
 def normalise_name(text: str) -> str:
     """Lower case, drop ASCII punctuation, single the blanks; articles are kept (evidence)."""
-    return " ".join(text.lower().translate(_DROP_PUNCTUATION).split())
+    low = text.lower()
+    if not low.replace(" ", "").isalnum():
+        low = _PUNCTUATION.sub("", low)
+    return " ".join(low.split())
 
 
 def fold_unicode(text: str) -> str:
@@ -37,30 +46,29 @@ def fold_unicode(text: str) -> str:
     """
     if text.isascii():
         return text
-    letters = []
-    for letter in unicodedata.normalize("NFKC", text):
-        kind = unicodedata.category(letter)
-        if kind == "Pd" or letter == "\u2212":
-            letters.append("-")
-        elif kind != "Cf":
-            letters.append(_QUOTES.get(letter, letter))
-    return "".join(letters)
+    kinds = [
+        (unicodedata.category(letter), letter)
+        for letter in unicodedata.normalize("NFKC", text.translate(_QUOTES))
+    ]
+    return "".join(
+        "-" if kind == "Pd" or letter == "\u2212" else letter
+        for kind, letter in kinds
+        if kind != "Cf"
+    )
+
+
+def leveller(level: Callable[[str], str], *, fold: bool) -> Callable[[str], str]:
+    """Give a levelling, with typographic variants made equal first where asked for."""
+    return (lambda text: level(fold_unicode(text))) if fold else level
 
 
 class Remembered(dict[str, str]):
-    """A function of texts that works out each text once: `remembered[text]`.
+    """A levelling that works out each text once: `remembered[text]`. For texts that come again."""
 
-    A number reads as its digits. Anything else (None, a list) raises `TypeError`.
-    """
-
-    def __init__(self, function: Callable[[str], str]) -> None:
+    def __init__(self, level: Callable[[str], str]) -> None:
         super().__init__()
-        self._function = function
+        self._level = level
 
-    def __missing__(self, text: object) -> str:
-        if isinstance(text, str):
-            form = self[text] = self._function(text)
-            return form
-        if isinstance(text, int | float):
-            return self._function(str(text))  # not kept: 1, 1.0 and True are one key
-        raise TypeError(f"not a text: {text!r}")
+    def __missing__(self, text: str) -> str:
+        form = self[text] = self._level(text)
+        return form
