@@ -115,10 +115,12 @@ def _mapping(name: str) -> Mapping[str, Any] | None:
             value = json.loads(text)
         except (OSError, EOFError, ValueError, RecursionError):
             return None  # the reader of records says what is wrong, and where
-    if not isinstance(value, dict) or any(field in value for field in ID_FIELDS):
+    if not isinstance(value, dict):
         return None
-    inner = value.get("answer")
-    return inner if isinstance(inner, dict) else value
+    if isinstance(inner := value.get("answer"), dict):
+        return inner
+    is_record = any(field in value for field in (*ID_FIELDS, *ANSWER_FIELDS))
+    return None if is_record else value
 
 
 def _lines(name: str) -> list[str]:

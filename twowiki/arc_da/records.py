@@ -97,8 +97,8 @@ def _delimiter(name: str) -> str | None:
 def _records(stream: IO[bytes], name: str) -> Iterator[dict[str, Any]]:
     delimiter = _delimiter(name)
     if delimiter is not None:
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-        yield from csv.DictReader(text, delimiter=delimiter)
+        with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
+            yield from csv.DictReader(text, delimiter=delimiter)
     elif _head(stream).startswith(_PARQUET):
         yield from _parquet_rows(stream)
     else:
