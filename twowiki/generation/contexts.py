@@ -12,16 +12,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from twowiki.generation.retrieval import Shard, rank
-from twowiki.generation.tables import parquet_files, write_part
+from twowiki.generation.tables import parquet_files
 from twowiki.generation.text import bare_title, normalize
 
 PARAGRAPHS = 10
+NEAR, FAR = 50, 200
 _SHARD = 25_000
-_SAMPLES_A_PART = 20_000
 
 
 def shards_of(linked: Path, size: int = _SHARD) -> Iterator[Shard]:
@@ -31,51 +33,59 @@ def shards_of(linked: Path, size: int = _SHARD) -> Iterator[Shard]:
             yield batch.column("qid").to_pylist(), batch.column("norm").to_pylist()
 
 
-def write_hits(samples: Sequence[Mapping[str, Any]], linked: Path, out: Path) -> None:
-    """Write for each sample its nearest paragraphs, best first."""
+def nearest(samples: Sequence[Mapping[str, Any]], linked: Path) -> npt.NDArray[np.int64]:
+    """Give for each sample the ids of its nearest pages, best first: (samples, FAR), -1 padded."""
     questions = [normalize(sample["question"]) for sample in samples]
-    rows: tuple[list[int], list[int], list[int]] = ([], [], [])
-    part = 0
-    for number, ranked in enumerate(rank(questions, lambda: shards_of(linked))):
-        rows[0].extend([number] * len(ranked))
-        rows[1].extend(ranked)
-        rows[2].extend(range(1, len(ranked) + 1))
-        if (number + 1) % _SAMPLES_A_PART == 0:
-            _write_hits(rows, out, part)
-            rows, part = ([], [], []), part + 1
-    _write_hits(rows, out, part)
+    ranked = np.full((len(samples), FAR), -1, dtype=np.int64)
+    for number, found in enumerate(rank(questions, lambda: shards_of(linked), keep=FAR)):
+        ranked[number, : len(found)] = found
+    return ranked
 
 
-def _write_hits(rows: tuple[list[int], ...], out: Path, part: int) -> None:
-    table = pa.table(
-        {name: pa.array(column, pa.int64()) for name, column in zip(("sample", "qid", "place"), rows, strict=True)}
-    )
-    write_part(out, f"part-{part:05d}", table)
+def hits_table(
+    ranked: npt.NDArray[np.int64], numbers: Iterable[int], depth: int
+) -> pa.Table:
+    """Give the nearest pages of some samples as rows (sample, qid, place)."""
+    chosen = np.fromiter(numbers, dtype=np.int64)
+    qids = ranked[chosen, :depth]
+    samples = np.repeat(chosen, qids.shape[1])
+    places = np.tile(np.arange(1, qids.shape[1] + 1), len(chosen))
+    kept = qids.ravel() >= 0
+    columns = {"sample": samples[kept], "qid": qids.ravel()[kept], "place": places[kept]}
+    return pa.table({name: pa.array(column, pa.int64()) for name, column in columns.items()})
 
 
-def gold_tables(samples: Sequence[Mapping[str, Any]]) -> dict[str, pa.Table]:
-    """Give the tables that the `distractors` query joins: golds, needs, answers."""
-    golds = [(number, qid) for number, sample in enumerate(samples) for qid in sample["gold"]]
-    needs = [(number, PARAGRAPHS - len(sample["gold"])) for number, sample in enumerate(samples)]
-    answers = sorted(
-        {
-            (number, normalize(name), normalize(text))
-            for number, sample in enumerate(samples)
-            for subject, _, text in sample["evidences"]
-            for name in (subject, bare_title(subject))
-        }
-        | {
-            (number, normalize(bare_title(sample["evidences"][0][0])), normalize(sample["answer"]))
-            for number, sample in enumerate(samples)
-            if sample["type"] in ("inference", "compositional")
-        }
-    )
+def gold_tables(
+    samples: Sequence[Mapping[str, Any]], numbers: Iterable[int], *, typed_only: bool
+) -> dict[str, pa.Table]:
+    """Give the tables that the `distractors` query joins: golds, needs, answers.
+
+    Args:
+        samples: all samples.
+        numbers: the ones that need distractors.
+        typed_only: take pages of the gold pages' types alone.
+    """
+    chosen = [(number, samples[number]) for number in numbers]
+    golds = [(number, qid) for number, sample in chosen for qid in sample["gold"]]
+    needs = [
+        (number, PARAGRAPHS - len(sample["gold"]), int(typed_only)) for number, sample in chosen
+    ]
+    answers = sorted({(number, *pair) for number, sample in chosen for pair in _answering(sample)})
     ints, text = pa.int64(), pa.string()
     return {
         "golds": _table({"sample": ints, "qid": ints}, golds),
-        "needs": _table({"sample": ints, "n_distractors": ints}, needs),
+        "needs": _table({"sample": ints, "n_distractors": ints, "typed_only": ints}, needs),
         "answers": _table({"sample": ints, "subject_norm": text, "object_norm": text}, answers),
     }
+
+
+def _answering(sample: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Give the pairs of words that a page which answers the question would hold."""
+    for subject, _, text in sample["evidences"]:
+        for name in (subject, bare_title(subject)):
+            yield normalize(name), normalize(text)
+    if sample["type"] in ("inference", "compositional"):
+        yield normalize(bare_title(sample["evidences"][0][0])), normalize(sample["answer"])
 
 
 def _table(columns: Mapping[str, pa.DataType], rows: Iterable[tuple[Any, ...]]) -> pa.Table:
@@ -86,22 +96,32 @@ def _table(columns: Mapping[str, pa.DataType], rows: Iterable[tuple[Any, ...]]) 
 
 
 class Contexts:
-    """The contexts of all samples.
+    """The contexts of all samples, from the outputs of the context queries."""
 
-    Args:
-        distractors: the output of the `distractors` query.
-        pages: the output of the `context_pages` query.
-    """
-
-    def __init__(self, distractors: Path, pages: Path) -> None:
-        self._picked: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        for row in _rows(distractors):
-            self._picked[row["sample"]].append((row["qid"], row["tier"]))
+    def __init__(self) -> None:
+        self._picked: dict[int, list[tuple[int, int]]] = {}
         self._titles: dict[int, str] = {}
-        self._sentences: dict[int, list[str]] = defaultdict(list)
+        self._sentences: dict[int, list[str]] = {}
+
+    def add(self, distractors: Path, pages: Path) -> None:
+        """Read distractors and their pages; a sample's later ones replace its earlier ones."""
+        picked: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for row in _rows(distractors):
+            picked[row["sample"]].append((row["qid"], row["tier"]))
+        self._picked |= picked
+        sentences: dict[int, list[str]] = defaultdict(list)
         for row in _rows(pages):
             self._titles[row["qid"]] = row["title"]
-            self._sentences[row["qid"]].append(row["text"])
+            sentences[row["qid"]].append(row["text"])
+        self._sentences |= sentences
+
+    def short(self, samples: Sequence[Mapping[str, Any]]) -> list[int]:
+        """Give the samples that have too few distractors."""
+        return [
+            number
+            for number, sample in enumerate(samples)
+            if len(self._picked.get(number, ())) < PARAGRAPHS - len(sample["gold"])
+        ]
 
     def of(
         self, number: int, sample: Mapping[str, Any], seed: str

@@ -11,10 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from twowiki.files import replacing, write_json, write_json_lines, write_text
+import orjson
+
+from twowiki.files import replacing, write_json, write_text
 from twowiki.generation.report import make_report, render_html
 from twowiki.generation.run import Run
-from twowiki.generation.sampling import read_json_lines
+from twowiki.generation.sampling import read_json_lines, write_lines
 from twowiki.generation.splits import FILES
 
 SPLIT_FILES = ("train", "dev", "test")
@@ -33,13 +35,13 @@ def official(sample: Mapping[str, Any]) -> dict[str, Any]:
 def _write_array(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
     """Write a JSON array, a record at a time."""
     count = 0
-    with replacing(path) as stream:
-        stream.write("[")
+    with replacing(path, "wb") as stream:
+        stream.write(b"[")
         for record in records:
-            stream.write(",\n" if count else "\n")
-            stream.write(json.dumps(record, ensure_ascii=False))
+            stream.write(b",\n" if count else b"\n")
+            stream.write(orjson.dumps(record))
             count += 1
-        stream.write("\n]\n")
+        stream.write(b"\n]\n")
     return count
 
 
@@ -75,7 +77,7 @@ def write_outputs(run: Run, out: Path) -> dict[str, Any]:
 
     for name in SPLIT_FILES:
         _write_array(out / f"{name}.json", of_split(name))
-    write_json_lines(
+    write_lines(
         out / PROVENANCE,
         (
             _provenance(sample, splits[sample["_id"]], scores[sample["_id"]])

@@ -50,23 +50,25 @@ def _question_form(question: str) -> str:
     return " ".join([*words[:1], *fixed[:8]])
 
 
-def _best_paragraph(sample: Mapping[str, Any], rarity: Mapping[str, float]) -> tuple[str, list[str]]:
-    asked = set(_WORDS.findall(sample["question"].casefold()))
-    best: tuple[float, int] = (-1.0, 0)
+def _best_paragraph(sample: Mapping[str, Any], rarity: Mapping[str, float]) -> int:
+    """Give the place of the paragraph that holds most of the question's rare words.
+
+    The title counts twice more: a question names its subject by it.
+    """
+    words = sorted(set(_WORDS.findall(sample["question"].casefold())))
+    asked = [(word, rarity.get(word, 0.0)) for word in words if len(word) > 2]
+    best = (-1.0, 0)
     for place, (title, sentences) in enumerate(sample["context"]):
-        words = set(_WORDS.findall((title + " " + " ".join(sentences)).casefold()))
-        shared = sum(sorted(rarity.get(word, 0.0) for word in asked & words))
-        # The title counts more: a question names its subject by it.
-        named = set(_WORDS.findall(title.casefold()))
-        shared += sum(sorted(rarity.get(word, 0.0) for word in asked & named))
+        text, named = " ".join(sentences).casefold(), title.casefold()
+        shared = sum(weight for word, weight in asked if word in text)
+        shared += 2 * sum(weight for word, weight in asked if word in named)
         best = max(best, (round(shared, 6), -place))
-    title, sentences = sample["context"][-best[1]]
-    return title, sentences
+    return -int(best[1])
 
 
-def _candidates(sample: Mapping[str, Any], rarity: Mapping[str, float]) -> Iterator[Candidate]:
+def _candidates(sample: Mapping[str, Any], paragraph: int) -> Iterator[Candidate]:
     form = _question_form(sample["question"])
-    title, sentences = _best_paragraph(sample, rarity)
+    title, sentences = sample["context"][paragraph]
     for text in ("yes", "no"):
         yield Candidate(text, (f"kind={text}", f"{form}|kind={text}"))
     pair = _PAIR.match(sample["question"])
@@ -121,20 +123,22 @@ def probe_scores(samples: Sequence[Mapping[str, Any]], seed: str) -> dict[str, f
     """
     rarity = _rarity(samples)
     whole, folds = _Counts(), [_Counts() for _ in range(FOLDS)]
-    fold_of = {sample["_id"]: _fold(sample["_id"], seed) for sample in samples}
+    places = []
     for sample in samples:
+        places.append(_best_paragraph(sample, rarity))
+        fold = folds[_fold(sample["_id"], seed)]
         answer = normalise_answer(sample["answer"])
-        for candidate in _candidates(sample, rarity):
+        for candidate in _candidates(sample, places[-1]):
             right = normalise_answer(candidate.text) == answer
             whole.add(candidate.features, right)
-            folds[fold_of[sample["_id"]]].add(candidate.features, right)
+            fold.add(candidate.features, right)
     scores = {}
-    for sample in samples:
-        fold = folds[fold_of[sample["_id"]]]
+    for sample, place in zip(samples, places, strict=True):
+        fold = folds[_fold(sample["_id"], seed)]
         best = max(
-            ((round(_odds(candidate.features, whole, fold), 6), -place, candidate.text)
-             for place, candidate in enumerate(_candidates(sample, rarity))),
-        )  # fmt: skip
+            (round(_odds(candidate.features, whole, fold), 6), -number, candidate.text)
+            for number, candidate in enumerate(_candidates(sample, place))
+        )
         scores[sample["_id"]] = round(token_f1(best[2], sample["answer"]), 4)
     return scores
 

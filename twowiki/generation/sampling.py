@@ -6,18 +6,18 @@ In: the `chosen_*` tables. Out: `samples.jsonl`, `examples.jsonl` (with contexts
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pyarrow as pa
 
-from twowiki.files import write_json, write_json_lines
+from twowiki.files import replacing, write_json
 from twowiki.generation.choice import TABLE_OF, Row, candidates, choose, entities_of
-from twowiki.generation.contexts import Contexts, gold_tables, write_hits
+from twowiki.generation.contexts import FAR, NEAR, Contexts, gold_tables, hits_table, nearest
 from twowiki.generation.probe import probe_scores
 from twowiki.generation.queries import CONTEXTS, WANTED, run_queries
 from twowiki.generation.run import Run
@@ -31,9 +31,19 @@ BALANCED = ("comparison", "bridge_comparison")
 
 def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
     """Read the lines of one of our own files."""
-    with open(path, encoding="utf-8") as stream:
+    with open(path, "rb") as stream:
         for line in stream:
-            yield json.loads(line)
+            yield orjson.loads(line)
+
+
+def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
+    """Write one of our own files in one step; give the number of lines."""
+    count = 0
+    with replacing(path, "wb") as stream:
+        for record in records:
+            stream.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
+            count += 1
+    return count
 
 
 def _template_texts() -> list[str]:
@@ -67,12 +77,12 @@ def make_samples(run: Run) -> None:
             )
             records += [_record(sample) for sample in chosen.samples]
             dropped += chosen.dropped
-        write_json_lines(folder / "samples.jsonl", records)
-        write_json_lines(
+        write_lines(folder / "samples.jsonl", records)
+        write_lines(
             folder / "dropped.jsonl",
             ({"type": kind, "reason": reason, "candidate": row} for kind, row, reason in dropped),
         )
-        write_json_lines(folder / "aliases.jsonl", _aliases(records, world))
+        write_lines(folder / "aliases.jsonl", _aliases(records, world))
         kinds = Counter(f"{kind}/{reason}" for kind, _, reason in dropped)
         return {"samples": len(records), "dropped": dict(sorted(kinds.items()))}
 
@@ -111,12 +121,7 @@ def make_contexts(run: Run) -> None:
     samples = list(read_json_lines(run.resources.work / "samples" / "samples.jsonl"))
 
     def make(folder: Path) -> Mapping[str, Any]:
-        for name, table in gold_tables(samples).items():
-            write_part(folder / name, "part-00000", table)
-        write_hits(samples, run.tables["linked"], folder / "hits")
-        inputs = {name: folder / name for name in ("golds", "needs", "answers", "hits")}
-        run_queries(run.engine, CONTEXTS, dict(run.tables) | inputs, folder)
-        contexts = Contexts(folder / "distractors", folder / "context_pages")
+        contexts = _place(run, folder, samples)
         counts: Counter[str] = Counter()
         left: Counter[str] = Counter()
 
@@ -133,10 +138,27 @@ def make_contexts(run: Run) -> None:
                     context, tier = found
                     yield sample | {"context": context, "tier": tier}
 
-        total = write_json_lines(folder / "examples.jsonl", finished())
+        total = write_lines(folder / "examples.jsonl", finished())
         return {"examples": total, "dropped": dict(sorted(counts.items()))}
 
     run.stage("contexts", make, settings=config.limit_per_type, queries=CONTEXTS)
+
+
+def _place(run: Run, folder: Path, samples: list[dict[str, Any]]) -> Contexts:
+    """Find distractors among the 50 nearest; for samples that fall short among 200, any type."""
+    ranked = nearest(samples, run.tables["linked"])
+    near = Contexts()
+    numbers: Iterable[int] = range(len(samples))
+    for name, depth in (("near", NEAR), ("far", FAR)):
+        tables = dict(run.tables)
+        rows = gold_tables(samples, numbers, typed_only=depth == NEAR)
+        for table, found in (rows | {"hits": hits_table(ranked, numbers, depth)}).items():
+            write_part(folder / name / table, "part-00000", found)
+            tables[table] = folder / name / table
+        run_queries(run.engine, CONTEXTS, tables, folder / name)
+        near.add(folder / name / "distractors", folder / name / "context_pages")
+        numbers = near.short(samples)
+    return near
 
 
 def make_splits(run: Run) -> None:

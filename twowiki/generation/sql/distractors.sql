@@ -12,22 +12,28 @@ typed AS (
   JOIN facts f ON f.s = h.qid AND f.p = 31
   JOIN gold_class c ON c.sample = h.sample AND c.class = f.o
 ),
+tiered AS (
+  SELECT h.sample, h.qid, h.place,
+         CASE WHEN t.qid IS NOT NULL AND h.place <= 50 THEN 0
+              WHEN t.qid IS NOT NULL THEN 1 ELSE 2 END AS tier
+  FROM hits h
+  JOIN needs n ON n.sample = h.sample
+  LEFT JOIN golds g ON g.sample = h.sample AND g.qid = h.qid
+  LEFT JOIN typed t ON t.sample = h.sample AND t.qid = h.qid
+  WHERE g.qid IS NULL AND (n.typed_only = 0 OR t.qid IS NOT NULL)
+),
 answering AS (
   SELECT DISTINCT h.sample, h.qid
-  FROM hits h
+  FROM tiered h
   JOIN linked l ON l.qid = h.qid
   JOIN answers a ON a.sample = h.sample
   WHERE contains(l.norm, a.subject_norm) AND contains(l.norm, a.object_norm)
 ),
 usable AS (
-  SELECT h.sample, h.qid, h.place,
-         CASE WHEN t.qid IS NOT NULL AND h.place <= 50 THEN 0
-              WHEN t.qid IS NOT NULL THEN 1 ELSE 2 END AS tier
-  FROM hits h
-  LEFT JOIN golds g ON g.sample = h.sample AND g.qid = h.qid
-  LEFT JOIN typed t ON t.sample = h.sample AND t.qid = h.qid
+  SELECT h.sample, h.qid, h.place, h.tier
+  FROM tiered h
   LEFT JOIN answering a ON a.sample = h.sample AND a.qid = h.qid
-  WHERE g.qid IS NULL AND a.qid IS NULL
+  WHERE a.qid IS NULL
 ),
 picked AS (
   SELECT u.sample, u.qid, u.tier,
