@@ -1,0 +1,250 @@
+"""What people did: occupations, names, studies, employers, teachers, faiths, prizes, ends.
+
+In: families and places. Out: `Careers`, one column a fact, by person. Somebody is an academic's
+student only if both lived then and the teacher's university is where the student graduated.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+
+from twowiki.worlds.chance import Chance
+from twowiki.worlds.config import WorldConfig
+from twowiki.worlds.kinds import CAUSES, FIELDS, OCCUPATIONS, SCHOLARS
+from twowiki.worlds.names import Tongue
+from twowiki.worlds.people import NOBODY, People
+from twowiki.worlds.registry import Country, Place, Registry
+
+# occupation: how common, and the first year of birth that can have it
+_COMMON = {
+    "director": (100, 1872), "producer": (70, 1872), "actor": (70, 1872),
+    "screenwriter": (30, 1875), "composer": (55, 1745), "singer": (70, 1870),
+    "songwriter": (25, 1875), "musician": (45, 1900), "novelist": (40, 1745), "poet": (25, 1745),
+    "journalist": (40, 1780), "presenter": (25, 1915), "physicist": (20, 1745),
+    "chemist": (18, 1745), "historian": (18, 1745), "botanist": (14, 1745),
+    "mathematician": (18, 1745), "linguist": (12, 1745), "astronomer": (12, 1745),
+    "geologist": (12, 1760), "economist": (14, 1780), "entrepreneur": (50, 1760),
+    "politician": (60, 1745), "officer": (35, 1745), "painter": (30, 1745),
+    "sculptor": (15, 1745), "architect": (18, 1745), "nobleman": (30, 1745),
+    "priest": (20, 1745), "pianist": (15, 1770), "lawyer": (20, 1745), "physician": (18, 1745),
+    "footballer": (35, 1880), "cyclist": (12, 1875), "explorer": (10, 1745),
+    "philanthropist": (15, 1745),
+}  # fmt: skip
+_NAMES = tuple(_COMMON)
+_ALSO = {
+    "director": ("screenwriter", "producer", "actor"), "actor": ("singer", "screenwriter"),
+    "singer": ("songwriter", "actor"), "novelist": ("journalist", "poet"),
+    "politician": ("lawyer", "historian"), "painter": ("sculptor",), "composer": ("pianist",),
+    "producer": ("entrepreneur",), "nobleman": ("politician", "officer"),
+}  # fmt: skip
+ARTISTS = ("painter", "sculptor", "composer", "pianist", "singer")
+_NOWHERE = -1
+
+
+class Careers:
+    """Columns by person; -1 where there is none. Entities unless said otherwise."""
+
+    def __init__(self, people: int) -> None:
+        self.entity = array("i", [NOBODY]) * people
+        self.occupation: list[tuple[str, ...]] = []
+        self.education = array("i", [_NOWHERE]) * people
+        self.employer = array("i", [_NOWHERE]) * people
+        self.field = array("i", [_NOWHERE]) * people
+        self.advisor = array("i", [NOBODY]) * people  # persons
+        self.teacher = array("i", [NOBODY]) * people  # persons
+        self.award = array("i", [_NOWHERE]) * people
+        self.deathplace = array("i", [_NOWHERE]) * people
+        self.burial = array("i", [_NOWHERE]) * people
+        self.detention = array("i", [_NOWHERE]) * people
+        self.cause = array("i", [_NOWHERE]) * people
+        self.religion = array("i", [_NOWHERE]) * people
+        self.students: dict[int, list[int]] = {}
+        self.by_occupation: dict[str, list[int]] = defaultdict(list)
+
+    def of(self, *occupations: str) -> list[int]:
+        """Give everyone whose first occupation is one of these, by birth."""
+        if len(occupations) == 1:
+            return self.by_occupation[occupations[0]]
+        return sorted(person for name in occupations for person in self.by_occupation[name])
+
+
+def choose_occupations(config: WorldConfig, people: People) -> Careers:
+    """Draw what everyone does; children sometimes do what a parent did."""
+    careers = Careers(len(people))
+    weights = [_COMMON[name][0] for name in _NAMES]
+    for person in range(len(people)):
+        chance = Chance(config.seed, "occupation", person)
+        born = people.birth_year(person)
+        parent = people.father[person] if chance.odds(600) else people.mother[person]
+        chosen = ""
+        if parent != NOBODY and chance.odds(180):
+            chosen = careers.occupation[parent][0]
+        while not chosen or born < _COMMON[chosen][1]:
+            chosen = _NAMES[chance.weighted(weights)]
+        also = _ALSO.get(chosen, ())
+        second = chance.pick(also) if also and chance.odds(280) else ""
+        if second and born < _COMMON[second][1]:
+            second = ""
+        careers.occupation.append((chosen, second) if second else (chosen,))
+        careers.by_occupation[chosen].append(person)
+    return careers
+
+
+def name_people(
+    config: WorldConfig, people: People, careers: Careers, tongues: list[Tongue],
+    countries: list[Country], registry: Registry,
+) -> None:  # fmt: skip
+    """Name everyone: the father's surname, a given name of the country's, sometimes two."""
+    surnames: list[str] = []
+    labels: set[str] = set()
+    for person in range(len(people)):
+        chance = Chance(config.seed, "name", person)
+        tongue = tongues[people.country[person]]
+        father = people.father[person]
+        surname = surnames[father] if father != NOBODY else chance.pick_early(tongue.surnames)
+        surnames.append(surname)
+        stock = tongue.given[people.female[person]]
+        given = chance.pick(stock)
+        if chance.odds(140):
+            given += f" {chance.pick(stock)}"
+        label = f"{given} {surname}"
+        while config.unique_names and label in labels:
+            given += f" {chance.pick(stock)}"
+            label = f"{given} {surname}"
+        labels.add(label)
+        occupation = OCCUPATIONS[careers.occupation[person][0]]
+        year = people.birth_year(person)
+        demonym = countries[people.country[person]].demonym
+        careers.entity[person] = registry.add(
+            "human", label,
+            (occupation, f"{demonym} {occupation}", f"born {year}", f"{occupation}, born {year}"),
+            aliases=_other_names(person, given, surname, people, surnames, chance),
+        )  # fmt: skip
+
+
+def _other_names(
+    person: int, given: str, surname: str, people: People, surnames: list[str], chance: Chance
+) -> tuple[str, ...]:
+    """Give initials, a short form, a married name: names that texts may use instead."""
+    first = given.split()[0]
+    other = (
+        f"{first[0]}. {surname}"
+        if chance.odds(500)
+        else f"{first[: len(first) // 2 + 1]}y {surname}"
+    )
+    spouse = people.spouse[person]
+    if people.female[person] and NOBODY < spouse < person and chance.odds(300):
+        return (other, f"{first} {surnames[spouse]}")
+    return (other,) if chance.odds(400) else ()
+
+
+def name_ends(
+    config: WorldConfig, people: People, careers: Careers, countries: list[Country],
+    registry: Registry, standing: dict[str, dict[int, list[Place]]],
+) -> None:  # fmt: skip
+    """Draw where and why people died, where they lie, what they believed."""
+    causes = [registry.add("cause of death", name, page=False) for name in CAUSES]
+    faiths = _found_religions(countries, registry)
+    for person in range(len(people)):
+        chance = Chance(config.seed, "end", person)
+        if chance.odds(70):
+            careers.religion[person] = chance.pick(faiths)
+        country = people.country[person]
+        if chance.odds(18):
+            careers.detention[person] = _one_of(standing["prison"], country, chance)
+        if not people.died[person]:
+            continue
+        if chance.odds(170):
+            country = chance.below(len(countries))
+        careers.deathplace[person] = chance.pick(countries[country].cities)
+        if chance.odds(130):
+            careers.cause[person] = chance.pick(causes)
+        if chance.odds(140):
+            kind = "cemetery" if chance.odds(600) else "church"
+            careers.burial[person] = _one_of(standing[kind], country, chance)
+
+
+def _found_religions(countries: list[Country], registry: Registry) -> list[int]:
+    kinds = ("Old {} Rite", "{} Reformed Church", "{} Orthodox Church")
+    return [
+        registry.add("religion", form.format(country.demonym), page=False, inside=(country.entity,))
+        for country, form in zip(countries, kinds * len(countries), strict=False)
+    ]
+
+
+def _one_of(places: dict[int, list[Place]], country: int, chance: Chance) -> int:
+    near = places.get(country)
+    return chance.pick(near).entity if near else _NOWHERE
+
+
+def teach(
+    config: WorldConfig, people: People, careers: Careers, registry: Registry,
+    standing: dict[str, dict[int, list[Place]]],
+) -> None:  # fmt: skip
+    """Send people to schools, scholars to universities; let scholars and artists have pupils."""
+    fields = {name: registry.add("field of work", name, page=False)
+              for names in FIELDS.values() for name in names}  # fmt: skip
+    for person in range(len(people)):
+        chance = Chance(config.seed, "study", person)
+        occupation = careers.occupation[person][0]
+        year, country = people.birth_year(person), people.country[person]
+        if occupation in FIELDS:
+            careers.employer[person] = _open(standing["university"], country, year + 32, chance)
+            _find_advisor(person, people, careers, chance)
+            if careers.advisor[person] != NOBODY and chance.odds(700):
+                careers.field[person] = careers.field[careers.advisor[person]]
+            else:
+                careers.field[person] = fields[chance.pick(FIELDS[occupation])]
+        elif occupation == "journalist" or (occupation == "novelist" and chance.odds(200)):
+            kind = "newspaper" if chance.odds(500) else "magazine"
+            careers.employer[person] = _open(standing[kind], country, year + 30, chance)
+        elif occupation in ("architect", "lawyer", "entrepreneur") and chance.odds(350):
+            careers.employer[person] = _open(standing["business"], country, year + 34, chance)
+        if occupation in ARTISTS and chance.odds(330):
+            _find_teacher(person, people, careers, chance)
+        if careers.education[person] == _NOWHERE and chance.odds(480):
+            kind = ("university", "high school", "school")[chance.weighted((5, 3, 2))]
+            careers.education[person] = _open(standing[kind], country, year + 18, chance)
+
+
+def _open(places: dict[int, list[Place]], country: int, year: int, chance: Chance) -> int:
+    """Give a place that was open then, mostly in the country."""
+    if chance.odds(200) and places:
+        country = chance.pick(sorted(places))
+    near = [place for place in places.get(country, ()) if place.founded // 10000 < year]
+    return chance.pick(near).entity if near else _NOWHERE
+
+
+def _find_advisor(person: int, people: People, careers: Careers, chance: Chance) -> None:
+    """Find an older scholar of the same field who taught when the person was in their twenties."""
+    year = people.birth_year(person)
+    occupation = careers.occupation[person][0]
+    peers = careers.by_occupation[occupation]
+    for _ in range(12):
+        other = chance.pick(peers)
+        fits = 16 <= year - people.birth_year(other) <= 45 and people.last_year(other) > year + 26
+        if fits and careers.employer[other] != _NOWHERE:
+            pupils = careers.students.setdefault(other, [])
+            if len(pupils) < 4:
+                pupils.append(person)
+                careers.advisor[person] = other
+                careers.education[person] = careers.employer[other]
+            return
+
+
+def _find_teacher(person: int, people: People, careers: Careers, chance: Chance) -> None:
+    year = people.birth_year(person)
+    kin = (people.father[person], people.mother[person], people.spouse[person])
+    peers = careers.by_occupation[careers.occupation[person][0]]
+    for _ in range(8):
+        other = chance.pick(peers)
+        fits = 12 <= year - people.birth_year(other) <= 50 and people.last_year(other) > year + 20
+        if fits and other not in kin:
+            careers.teacher[person] = other
+            return
+
+
+def is_scholar(careers: Careers, person: int) -> bool:
+    """Tell whether somebody's first occupation is a science."""
+    return careers.occupation[person][0] in SCHOLARS

@@ -1,0 +1,70 @@
+"""Chance by integers alone: the same draws on every machine, Python and day. Pure.
+
+A `Chance` is named by its seed and the thing it draws for, so that what one thing draws never
+depends on how much another one drew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TypeVar
+
+Item = TypeVar("Item")
+_MASK = (1 << 64) - 1
+
+
+class Chance:
+    """A stream of draws.
+
+    Args:
+        key: what the draws are for: the seed, then names and numbers.
+    """
+
+    __slots__ = ("_state",)
+
+    def __init__(self, *key: object) -> None:
+        text = "|".join(map(str, key)).encode()
+        self._state = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
+
+    def below(self, size: int) -> int:
+        """Draw an integer from 0 to `size - 1` (splitmix64)."""
+        self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
+        mixed = self._state
+        mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
+        return ((mixed ^ (mixed >> 31)) * size) >> 64
+
+    def between(self, low: int, high: int) -> int:
+        """Draw an integer from `low` to `high`, both included."""
+        return low + self.below(high - low + 1)
+
+    def odds(self, permille: int) -> bool:
+        """Draw true `permille` times of a thousand."""
+        return self.below(1000) < permille
+
+    def pick(self, items: Sequence[Item]) -> Item:
+        """Draw one of the items."""
+        return items[self.below(len(items))]
+
+    def pick_early(self, items: Sequence[Item]) -> Item:
+        """Draw one of the items, early ones more often: a few surnames are common."""
+        size = len(items)
+        return items[min(self.below(size), self.below(size))]
+
+    def weighted(self, weights: Sequence[int]) -> int:
+        """Draw a place in the list, each as often as its weight says."""
+        left = self.below(sum(weights))
+        for place, weight in enumerate(weights):
+            left -= weight
+            if left < 0:
+                return place
+        raise AssertionError("weights are positive")
+
+    def shuffled(self, items: Sequence[Item]) -> list[Item]:
+        """Give the items in a drawn order."""
+        mixed = list(items)
+        for place in range(len(mixed) - 1, 0, -1):
+            other = self.below(place + 1)
+            mixed[place], mixed[other] = mixed[other], mixed[place]
+        return mixed

@@ -1,0 +1,200 @@
+"""Schools, companies, papers, museums and the rest: who founded them, where and when.
+
+In: named people and towns. Out: more `Place`s. A founder was of age and alive on the day.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import NamedTuple
+
+from twowiki.worlds.calendar import NOW, draw_date
+from twowiki.worlds.careers import Careers
+from twowiki.worlds.chance import Chance
+from twowiki.worlds.config import WorldConfig
+from twowiki.worlds.names import Tongue
+from twowiki.worlds.people import NOBODY, People
+from twowiki.worlds.registry import Country, Place, Registry
+
+
+class _Kind(NamedTuple):
+    """How many there are (a few, and one for so many people), their names, their founders.
+
+    In names: t a town, s a surname, g a given name, n a coined name; `earliest` the first year;
+    `founded` how many of a hundred have a known founder.
+    """
+
+    few: int
+    people: int
+    names: tuple[str, ...]
+    founders: tuple[str, ...]
+    earliest: int
+    founded: int
+
+
+_KINDS = {
+    "university": _Kind(
+        24, 110, ("University of {t}", "{t} Technical University", "{s} University", "{t} University",
+                  "{s} University of {t}"),
+        ("priest", "nobleman", "politician", "philanthropist", "physician"), 1700, 55,
+    ),
+    "high school": _Kind(
+        24, 110, ("{t} High School", "{s} High School", "{t} Grammar School", "{s} Gymnasium"),
+        ("priest", "philanthropist", "politician"), 1780, 20,
+    ),
+    "school": _Kind(
+        20, 130, ("{s} School", "{t} School of Music", "St. {g}'s School", "{t} Academy of Arts"),
+        ("priest", "philanthropist", "painter"), 1770, 20,
+    ),
+    "business": _Kind(
+        40, 45, ("{s} & Sons", "{n} Works", "{n} Motors", "{t} Publishing", "{n} Books", "{s} Press",
+                 "{n} Foods", "{s} Brothers"),
+        ("entrepreneur", "producer", "philanthropist"), 1785, 75,
+    ),
+    "studio": _Kind(
+        16, 120, ("{n} Pictures", "{s} Film", "{n} Studios", "{t} Filmworks"),
+        ("producer", "director", "entrepreneur"), 1908, 75,
+    ),
+    "magazine": _Kind(
+        24, 80, ("The {t} Review", "{n}", "{t} Illustrated", "The {n} Quarterly", "{s}'s Magazine"),
+        ("journalist", "novelist", "poet", "entrepreneur"), 1790, 75,
+    ),
+    "newspaper": _Kind(
+        20, 110, ("{t} Gazette", "The {t} Courier", "{t} Observer", "The {n} Herald"),
+        ("journalist", "politician", "entrepreneur"), 1785, 65,
+    ),
+    "museum": _Kind(
+        20, 110, ("{t} Museum", "{s} Museum", "{t} Museum of Art", "{t} Maritime Museum"),
+        ("philanthropist", "painter", "historian"), 1800, 25,
+    ),
+    "airport": _Kind(20, 130, ("{t} Airport", "{s} International Airport"), (), 1921, 0),
+    "station": _Kind(
+        24, 90, ("{t} railway station", "{t} Central Station", "{t} North railway station"),
+        (), 1846, 0,
+    ),
+    "church": _Kind(
+        28, 90, ("St. {g}'s Church, {t}", "{t} Cathedral", "Church of St. {g}, {t}"), (), 1150, 0
+    ),
+    "building": _Kind(
+        20, 110, ("{s} House", "{n} Tower", "{t} Town Hall", "{s} Palace"), (), 1650, 0
+    ),
+    "prison": _Kind(12, 600, ("{t} Prison", "{n} Fortress"), (), 1600, 0),
+    "cemetery": _Kind(20, 260, ("{t} Cemetery", "{n} Cemetery", "{t} Old Cemetery"), (), 1650, 0),
+}  # fmt: skip
+Standing = dict[str, dict[int, list[Place]]]
+
+
+class Institutions:
+    """Makes institutions; `standing` lists them by kind and country."""
+
+    def __init__(
+        self, config: WorldConfig, people: People, careers: Careers, tongues: list[Tongue],
+        countries: list[Country], registry: Registry,
+    ) -> None:  # fmt: skip
+        self.config, self.people, self.careers = config, people, careers
+        self.tongues, self.countries, self.registry = tongues, countries, registry
+        self.standing: Standing = defaultdict(lambda: defaultdict(list))
+
+    def build(self, places: list[Place]) -> Standing:
+        """Make all kinds; add them to `places`."""
+        for kind, rule in _KINDS.items():
+            founders = self.careers.of(*rule.founders) if rule.founders else []
+            for number in range(rule.few + self.config.people // rule.people):
+                place = self._make(kind, rule, number, founders)
+                places.append(place)
+                self.standing[kind][place.country].append(place)
+        return self.standing
+
+    def _make(self, kind: str, rule: _Kind, number: int, founders: list[int]) -> Place:
+        chance = Chance(self.config.seed, kind, number)
+        founder = NOBODY
+        if founders and chance.below(100) < rule.founded:
+            founder = self._founder(rule, founders, chance)
+        country = number % len(self.countries)
+        if founder == NOBODY:
+            year = chance.between(rule.earliest, max(rule.earliest, 1995) if rule.earliest > 1900
+                                  else chance.pick((1860, 1920, 1990)))  # fmt: skip
+        else:
+            country = self.people.country[founder]
+            year = self._year(rule, founder, chance)
+        towns = self.countries[country]
+        town = chance.pick(towns.cities if chance.odds(850) else towns.villages)
+        label = self._name(rule, country, town, founder, chance)
+        land = self.registry.labels[towns.entity]
+        entity = self.registry.add(
+            kind, label, (kind, self.registry.labels[town], land, f"{kind} in {land}"),
+            inside=(town,) if self.registry.labels[town] in label else (),
+        )  # fmt: skip
+        founded = draw_date(year, chance, exact=250, months=60) if chance.odds(940) else 0
+        person = self.careers.entity[founder] if founder != NOBODY else NOBODY
+        return Place(entity, kind, country, town, founded, person, chance.between(3, 900))
+
+    def _founder(self, rule: _Kind, founders: list[int], chance: Chance) -> int:
+        """Find somebody who was of age in a year when such a thing could be."""
+        for _ in range(10):
+            person = chance.pick_early(founders)
+            start = self.people.birth_year(person) + 24
+            if max(start, rule.earliest) <= min(self.people.last_year(person), start + 35, NOW - 3):
+                return person
+        return NOBODY
+
+    def _year(self, rule: _Kind, founder: int, chance: Chance) -> int:
+        start = self.people.birth_year(founder) + 24
+        last = min(self.people.last_year(founder) - 1, start + 35, NOW - 3)
+        first = max(start, rule.earliest)
+        return chance.between(first, max(first, last))
+
+    def _name(self, rule: _Kind, country: int, town: int, founder: int, chance: Chance) -> str:
+        tongue = self.tongues[country]
+        surname = chance.pick_early(tongue.surnames)
+        if founder != NOBODY and chance.odds(400):
+            surname = self.registry.labels[self.careers.entity[founder]].rsplit(" ", 1)[1]
+        return chance.pick(rule.names).format(
+            t=self.registry.labels[town], s=surname, g=chance.pick(tongue.given[chance.below(2)]),
+            n=tongue.place(chance),
+        )  # fmt: skip
+
+
+def found_awards(
+    config: WorldConfig, tongues: list[Tongue], countries: list[Country], registry: Registry,
+    places: list[Place],
+) -> dict[int, list[Place]]:  # fmt: skip
+    """Make prizes; give them by country."""
+    forms = ("{s} Prize", "{s} Medal", "Order of {n}", "{d} Film Award", "{d} Book Prize",
+             "{n} Award", "Golden {n}")  # fmt: skip
+    awards: dict[int, list[Place]] = defaultdict(list)
+    for number in range(24 + config.people // 160):
+        chance = Chance(config.seed, "award", number)
+        country = number % len(countries)
+        tongue = tongues[country]
+        label = chance.pick(forms).format(
+            s=chance.pick_early(tongue.surnames), n=tongue.place(chance),
+            d=countries[country].demonym,
+        )  # fmt: skip
+        land = countries[country].entity
+        entity = registry.add(
+            "award", label, ("award", registry.labels[land]),
+            inside=(land,) if countries[country].demonym in label else (),
+        )  # fmt: skip
+        founded = draw_date(chance.between(1850, 1990), chance, exact=0)
+        place = Place(entity, "award", country, -1, founded, -1, chance.between(1, 40))
+        places.append(place)
+        awards[country].append(place)
+    return awards
+
+
+def give_awards(
+    config: WorldConfig, people: People, careers: Careers, awards: dict[int, list[Place]]
+) -> None:
+    """Let some people win a prize that there was in their time."""
+    for person in range(len(people)):
+        chance = Chance(config.seed, "prize", person)
+        if not chance.odds(240):
+            continue
+        born, last = people.birth_year(person), people.last_year(person)
+        near = [
+            place for place in awards[people.country[person]]
+            if place.founded // 10000 + 1 < min(last, born + 60)
+        ]  # fmt: skip
+        if near:
+            careers.award[person] = chance.pick(near).entity

@@ -1,0 +1,113 @@
+"""Summaries of countries, towns, mountains, schools, companies, papers and prizes."""
+
+from __future__ import annotations
+
+from twowiki.worlds import patterns_places as words
+from twowiki.worlds.calendar import NOW, write_date
+from twowiki.worlds.chance import Chance
+from twowiki.worlds.kinds import P
+from twowiki.worlds.patterns_people import THINGS
+from twowiki.worlds.prose import Page, Slot
+from twowiki.worlds.registry import Place
+from twowiki.worlds.world import World
+
+_NUMBERS = ("two", "three", "four", "five", "six", "eight", "ten", "twelve")
+_TOLD = {"country": 900, "founded": 720, "founder": 680, "editor": 600, "town": 350}
+_PAPERS = ("magazine", "newspaper")
+_OPENED = ("airport", "station", "school", "high school", "university", "museum", "church")
+
+
+class PlaceWriter:
+    """Writes the pages of a world's places and institutions."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.editors: dict[int, int] = {}
+        careers = world.careers
+        for person in careers.of("journalist"):
+            if careers.employer[person] >= 0:
+                self.editors.setdefault(careers.employer[person], careers.entity[person])
+
+    def write(self, place: Place) -> Page:
+        """Write a place's summary, with the statements of its entity."""
+        page = Page(
+            self.world.registry, place.entity, Chance(self.world.config.seed, "page", place.entity)
+        )
+        page.claims.append((P["instance"], -6, 0))
+        facts = self._facts(place, page)
+        slots = self._words(place, page) | facts
+        page.say(words.OPENINGS[place.kind], slots)
+        self._body(place, page, slots)
+        for slot in ("land", "founder", "editor"):
+            fact = facts.get(slot)
+            if fact is not None and page.chance.odds(850):
+                page.add_quietly(fact.prop, (fact.entity,))
+        if place.founded and all(claim[0] != P["founded"] for claim in page.claims):
+            page.claims.append((P["founded"], 0, place.founded))
+        return page
+
+    def _facts(self, place: Place, page: Page) -> dict[str, Slot]:
+        world, labels = self.world, self.world.registry.labels
+        facts: dict[str, Slot] = {}
+        country = world.countries[place.country]
+        if place.kind != "country":
+            facts["land"] = Slot(labels[country.entity], country.entity, P["country"])
+            facts["nat"] = Slot(country.demonym, country.entity, P["country"])
+        if place.founded:
+            day_first = world.tongues[place.country].day_first
+            text = write_date(place.founded, day_first, page.chance)
+            if place.founded % 100 and page.chance.odds(300):
+                text = str(place.founded // 10000)
+            text = f"on {text}" if " " in text and place.founded % 100 else f"in {text}"
+            facts["founded"] = Slot(text, prop=P["founded"], date=place.founded)
+        for slot, prop, entity in (
+            ("founder", "founder", place.founder),
+            ("editor", "editor", self.editors.get(place.entity, -1)),
+        ):
+            if entity >= 0 and place.kind != "country":
+                facts[slot] = Slot(labels[entity], entity, P[prop])
+        return facts
+
+    def _words(self, place: Place, page: Page) -> dict[str, Slot]:
+        world, chance, labels = self.world, page.chance, self.world.registry.labels
+        country = world.countries[place.country]
+        texts = {
+            "T": labels[place.entity], "number": str(chance.between(12, 95)),
+            "few": chance.pick(_NUMBERS), "size": str(place.size),
+            "side": chance.pick(words.SIDES), "things": chance.pick(THINGS),
+        }  # fmt: skip
+        start = place.founded // 10000 if place.founded else 1900
+        if start + 5 < NOW:
+            texts["late_year"] = str(chance.between(start + 3, min(NOW, start + 90)))
+        if start + 3 < 1899:
+            texts["old_year"] = str(chance.between(start + 2, 1899))
+        slots = {name: Slot(text) for name, text in texts.items()}
+        if place.town >= 0:
+            slots["town"] = Slot(labels[place.town], place.town)
+        if place.kind == "country":
+            slots["capital"] = Slot(labels[country.cities[0]], country.cities[0])
+            slots["alias"] = Slot(world.registry.aliases[place.entity][0])
+        land = chance.pick(world.countries)
+        town = chance.pick(land.cities)
+        if town not in (place.town, place.entity):
+            slots["other_town"] = Slot(labels[town], town)
+        if land is not country:
+            slots["other_land"] = Slot(labels[land.entity], land.entity)
+        return slots
+
+    def _body(self, place: Place, page: Page, slots: dict[str, Slot]) -> None:
+        chance = page.chance
+        told = [facet for facet, odds in _TOLD.items() if chance.odds(odds)]
+        extras = ["trivia"] * chance.weighted((20, 45, 35))
+        for facet in chance.shuffled(told + extras):
+            if facet == "trivia":
+                page.say(words.TRIVIA[words.TRIVIA_OF[place.kind]], slots)
+            elif facet == "country":
+                key = "published" if place.kind in _PAPERS else "country"
+                page.say(words.FACETS[key], slots)
+            elif facet == "founded" and place.kind in _OPENED and chance.odds(500):
+                page.say(words.FACETS["opened"], slots)
+            elif facet == "town" and words.TRIVIA_OF[place.kind] == "land":
+                page.say(words.FACETS["near"], slots)
+            elif facet != "town" or place.kind not in ("city", "village", *_PAPERS):
+                page.say(words.FACETS[facet], slots)

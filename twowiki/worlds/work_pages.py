@@ -1,0 +1,158 @@
+"""Summaries of films, songs, books, shows and sweets."""
+
+from __future__ import annotations
+
+from twowiki.worlds import patterns_works as words
+from twowiki.worlds.calendar import NOW, write_date
+from twowiki.worlds.chance import Chance
+from twowiki.worlds.kinds import OCCUPATIONS, P
+from twowiki.worlds.patterns_people import ORDINALS
+from twowiki.worlds.prose import Page, Slot
+from twowiki.worlds.works import Work
+from twowiki.worlds.world import World
+
+_NUMBERS = ("two", "three", "four", "five", "six", "seven", "nine", "ten")
+_TRADES = tuple(OCCUPATIONS.values())
+# facet: how often of a thousand it is told, where it is known
+_TOLD = {
+    "director": 900, "producer": 620, "composer": 520, "performer": 900, "editor": 620,
+    "publisher": 620, "creator": 600, "presenter": 750, "part": 900, "founder": 600,
+    "founded": 700, "manufacturer": 900, "released": 560, "origin": 380, "cast": 450,
+    "studio": 180,
+}  # fmt: skip
+_ROLES = ("director", "producer", "composer", "performer", "editor", "publisher", "creator",
+          "presenter", "part", "founder", "manufacturer", "author", "studio")  # fmt: skip
+# Roles that one page may have several values of; the text must name them all to compare numbers.
+_COUNTED = ("director", "producer")
+
+
+class WorkWriter:
+    """Writes the pages of a world's works."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.people_from = world.careers.entity[0] if len(world.people) else 0
+
+    def write(self, work: Work) -> Page:
+        """Write a work's summary, with the statements of its entity."""
+        page = Page(
+            self.world.registry, work.entity, Chance(self.world.config.seed, "page", work.entity)
+        )
+        page.claims.append((P["instance"], -6, 0))
+        facts = self._facts(work, page)
+        slots = self._words(work, page) | facts
+        page.say(self._openings(work, slots), slots)
+        self._body(work, page, slots)
+        self._add_quiet(work, page)
+        return page
+
+    def _openings(self, work: Work, slots: dict[str, Slot]) -> tuple[str, ...]:
+        """Give the openings that fit the time: films were silent until 1929."""
+        openings = words.OPENINGS[work.kind]
+        if work.date // 10000 > 1929:
+            openings = tuple(text for text in openings if "silent" not in text)
+        several = "director2" in slots
+        return tuple(
+            text for text in openings
+            if not several or "{director}" not in text or "{director2}" in text
+        )  # fmt: skip
+
+    def _name(self, page: Page, entity: int, prop: int) -> Slot:
+        registry = self.world.registry
+        text, others = registry.labels[entity], registry.aliases.get(entity, ())
+        if others and page.chance.below(100) < self.world.config.aliases:
+            text = page.chance.pick(others)
+        return Slot(text, entity, prop)
+
+    def _facts(self, work: Work, page: Page) -> dict[str, Slot]:
+        world, chance = self.world, page.chance
+        facts: dict[str, Slot] = {}
+        for role in _ROLES:
+            who = work.roles.get(role, ())
+            for place, entity in enumerate(who[:2]):
+                name = role if place == 0 else f"{role}{place + 1}"
+                facts[name] = self._name(page, entity, P.get(role, 0))
+        country = world.countries[work.country]
+        place = P["origin"]
+        facts["nat"] = Slot(country.demonym, country.entity, place)
+        facts["land"] = Slot(world.registry.labels[country.entity], country.entity, place)
+        year = work.date // 10000
+        prop = P["founded"] if work.kind == "band" else P["released"]
+        facts["year"] = Slot(str(year), prop=prop, date=work.date)
+        facts["founded"] = facts["year"]._replace(text=f"in {year}")
+        if work.date % 100:
+            day_first = world.tongues[work.country].day_first
+            text = write_date(work.date, day_first, chance)
+            facts["released"] = Slot(text, prop=prop, date=work.date)
+        return facts
+
+    def _words(self, work: Work, page: Page) -> dict[str, Slot]:
+        """Give the words that state nothing, by slot."""
+        world, chance = self.world, page.chance
+        labels = world.registry.labels
+        year = work.date // 10000
+        texts = {
+            "T": labels[work.entity], "genre": work.genre, "music": chance.pick(words.MUSIC),
+            "number": str(chance.between(11, 140)), "few": chance.pick(_NUMBERS),
+            "trade": chance.pick(_TRADES), "trade2": chance.pick(_TRADES),
+            "ordinal": chance.pick(ORDINALS[:4]),
+        }  # fmt: skip
+        if year + 2 < NOW:
+            texts["late_year"] = str(chance.between(year + 1, min(NOW, year + 70)))
+        slots = {name: Slot(text) for name, text in texts.items()}
+        for place, entity in enumerate(work.roles.get("cast", ()), 1):
+            slots[f"cast{place}"] = Slot(labels[entity], entity, P["cast"])
+        land, town = chance.pick(world.countries), 0
+        town = chance.pick(land.cities)
+        slots["other_town"] = Slot(labels[town], town)
+        if land.place != work.country:
+            slots["other_land"] = Slot(labels[land.entity], land.entity)
+        friend = self.people_from + chance.below(len(world.people))
+        if all(friend not in who for who in work.roles.values()):
+            slots["friend"] = Slot(labels[friend], friend)
+        return slots
+
+    def _body(self, work: Work, page: Page, slots: dict[str, Slot]) -> None:
+        chance = page.chance
+        told = [
+            facet for facet, odds in _TOLD.items() if facet in words.FACETS and chance.odds(odds)
+        ]
+        if chance.odds(150):  # a summary with little in it
+            told = told[:2]
+        extras = ["trivia"] * chance.weighted((20, 45, 35))
+        for facet in chance.shuffled(told + extras):
+            if len(page.sentences) > 5:
+                break
+            local = slots | {"S": Slot(self._subject(work, chance))}
+            fact = slots.get(facet)
+            if fact is not None and page.fits(fact) and self._is_loose(chance):
+                page.say(words.LOOSE, local | {"x": fact})
+            elif facet == "trivia":
+                page.say(words.TRIVIA[words.TRIVIA_OF[work.kind]], local)
+            elif f"{facet}2" in slots:
+                if facet == "producer":
+                    page.say(words.FACETS["producers"], local)
+            elif facet != "founded" or work.kind == "band":
+                page.say(words.FACETS[facet], local)
+
+    def _is_loose(self, chance: Chance) -> bool:
+        return chance.below(100) < self.world.config.mismatch
+
+    def _subject(self, work: Work, chance: Chance) -> str:
+        draw = chance.below(10)
+        if draw < 4:
+            return "It" if work.kind != "band" else "The band"
+        return words.SUBJECTS[work.kind] if draw < 8 else self.world.registry.labels[work.entity]
+
+    def _add_quiet(self, work: Work, page: Page) -> None:
+        """State in Wikidata what the summary leaves out, all values of what it compares."""
+        chance = page.chance
+        for role, who in work.roles.items():
+            if role in P and chance.odds(800 if role not in _COUNTED else 950):
+                page.add_quietly(P[role], who)
+        if chance.odds(800):
+            country = self.world.countries[work.country]
+            page.add_quietly(P["origin"], (country.entity,))
+        prop = P["founded"] if work.kind == "band" else P["released"]
+        if all(claim[0] != prop for claim in page.claims):
+            page.claims.append((prop, 0, work.date))

@@ -1,0 +1,186 @@
+"""Films, songs, albums, bands, books, shows, papers, sweets: who made them, when.
+
+In: people with careers, companies. Out: `Work`s. Whoever makes a work is of working age then and
+alive; a film comes out within its director's and its producers' careers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from twowiki.worlds.calendar import draw_date
+from twowiki.worlds.careers import Careers
+from twowiki.worlds.chance import Chance
+from twowiki.worlds.config import WorldConfig
+from twowiki.worlds.institutions import Standing
+from twowiki.worlds.names import Tongue
+from twowiki.worlds.people import People
+from twowiki.worlds.registry import Country, Registry
+from twowiki.worlds.titling import Titler
+
+GENRES = ("drama", "comedy", "crime", "adventure", "romance", "war", "horror", "musical", "thriller",
+          "western", "fantasy", "mystery", "historical")  # fmt: skip
+
+
+class Work(NamedTuple):
+    """A work: its kind, country (its number), date, genre, and who did what, by role."""
+
+    entity: int
+    kind: str
+    country: int
+    date: int
+    genre: str
+    roles: dict[str, tuple[int, ...]]
+
+
+class _Rule(NamedTuple):
+    """Whose work it is, the earliest year, how its title's bracket is worded, how exact its date.
+
+    `lead` is the role of the maker, who has one of `makers` as first occupation.
+    """
+
+    lead: str
+    makers: tuple[str, ...]
+    earliest: int
+    bracket: str
+    exact: int
+
+
+_RULES = {
+    "film": _Rule("director", ("director",), 1908, "film", 600),
+    "animated film": _Rule("director", ("director",), 1935, "film", 600),
+    "band": _Rule("part", ("musician", "singer"), 1948, "band", 80),
+    "song": _Rule("performer", ("singer",), 1915, "song", 650),
+    "album": _Rule("performer", ("singer", "musician"), 1950, "album", 700),
+    "literary work": _Rule("author", ("novelist", "poet"), 1790, "novel", 120),
+    "written work": _Rule("author", ("historian", "linguist", "botanist"), 1800, "book", 100),
+    "television program": _Rule("creator", ("screenwriter", "presenter"), 1952, "TV series", 500),
+    "candy": _Rule("", ("entrepreneur",), 1880, "candy", 0),
+}  # fmt: skip
+
+
+class Works:
+    """Makes works of all kinds; everything drawn for one depends on the seed and its number."""
+
+    def __init__(
+        self, config: WorldConfig, people: People, careers: Careers, tongues: list[Tongue],
+        countries: list[Country], registry: Registry, standing: Standing,
+    ) -> None:  # fmt: skip
+        self.config, self.people, self.careers = config, people, careers
+        self.tongues, self.countries, self.registry = tongues, countries, registry
+        self.standing = standing
+        self.titler = Titler()
+        self.bands: list[Work] = []
+
+    def build(self) -> list[Work]:
+        """Make them all."""
+        films, people = self.config.films, self.config.people
+        counts = {
+            "band": 20 + people // 60, "film": films - films // 14, "animated film": films // 14,
+            "album": 12 + films // 4, "song": 16 + films // 2, "literary work": 24 + people // 40,
+            "written work": 12 + people // 90, "television program": 16 + people // 90,
+            "candy": 12 + people // 150,
+        }  # fmt: skip
+        works = []
+        for kind, count in counts.items():
+            makers = self.careers.of(*_RULES[kind].makers)
+            for number in range(count if makers else 0):
+                work = self._make(kind, number, makers)
+                works.append(work)
+                if kind == "band":
+                    self.bands.append(work)
+        return works
+
+    def _make(self, kind: str, number: int, makers: list[int]) -> Work:
+        rule = _RULES[kind]
+        chance = Chance(self.config.seed, kind, number)
+        maker, year = self._maker(rule, makers, chance)
+        home = self.people.country[maker]
+        country = chance.below(len(self.countries)) if chance.odds(300) else home
+        towns = [self.registry.labels[town] for town in self.countries[country].cities]
+        title, town = self.titler.coin(kind, self.tongues[country], towns, chance)
+        demonym = self.countries[country].demonym
+        inside = self.countries[country].cities[towns.index(town)] if town else -1
+        entity = self.registry.add(
+            kind, title,
+            (rule.bracket, f"{year} {rule.bracket}", f"{year} {demonym} {rule.bracket}"),
+            always=chance.odds(90), inside=(inside,) if town else (),
+        )  # fmt: skip
+        date = draw_date(year, chance, exact=rule.exact, months=60)
+        roles = self._roles(kind, maker, year, chance)
+        return Work(entity, kind, country, date, chance.pick(GENRES), roles)
+
+    def _maker(self, rule: _Rule, makers: list[int], chance: Chance) -> tuple[int, int]:
+        """Find a maker and a year of their working life."""
+        for _ in range(40):
+            maker = chance.pick(makers)
+            first = max(rule.earliest, self.people.birth_year(maker) + 23)
+            last = min(self.people.active_until(maker), self.people.birth_year(maker) + 70)
+            if first <= last:
+                return maker, chance.between(first, last)
+        maker = max(makers, key=self.people.active_until)
+        return maker, max(self.people.birth_year(maker) + 20, self.people.active_until(maker) - 5)
+
+    def _at_work(self, year: int, chance: Chance, *occupations: str) -> int:
+        """Find somebody who was at work that year; -1 if hardly anybody was."""
+        pool = self.careers.of(chance.pick(occupations))
+        for _ in range(25 if pool else 0):
+            person = chance.pick(pool)
+            if 22 <= year - self.people.birth_year(person) <= 70 and (
+                self.people.active_until(person) >= year
+            ):
+                return person
+        return -1
+
+    def _people_at_work(
+        self, year: int, count: int, chance: Chance, *occupations: str, but: tuple[int, ...] = ()
+    ) -> tuple[int, ...]:
+        found: dict[int, None] = {}
+        for _ in range(count):
+            person = self._at_work(year, chance, *occupations)
+            if person >= 0 and person not in but:
+                found[self.careers.entity[person]] = None
+        return tuple(found)
+
+    def _company(self, kind: str, country: int, year: int, chance: Chance) -> tuple[int, ...]:
+        near = [place for place in self.standing[kind].get(country, ())
+                if 0 < place.founded // 10000 <= year]  # fmt: skip
+        return (chance.pick(near).entity,) if near else ()
+
+    def _roles(
+        self, kind: str, maker: int, year: int, chance: Chance
+    ) -> dict[str, tuple[int, ...]]:
+        made_by = (self.careers.entity[maker],)
+        home = self.people.country[maker]
+        several = 2 if chance.odds(90) else 1
+        roles: dict[str, tuple[int, ...]] = {}
+        if kind in ("film", "animated film"):
+            roles["director"] = made_by
+            if chance.odds(60):
+                second = self._people_at_work(year, 1, chance, "director", but=(maker,))
+                roles["director"] = made_by + second
+            roles["producer"] = self._people_at_work(year, several, chance, "producer")
+            roles["composer"] = self._people_at_work(year, 1, chance, "composer")
+            roles["cast"] = self._people_at_work(year, 3, chance, "actor", "actor", "singer")
+            roles["studio"] = self._company("studio", home, year, chance)
+        elif kind in ("song", "album"):
+            roles["performer"] = made_by
+            playing = [band for band in self.bands[-400:] if band.date // 10000 <= year]
+            if playing and chance.odds(330):
+                roles["performer"] = (chance.pick(playing).entity,)
+            roles["composer"] = self._people_at_work(year, 1, chance, "composer", "songwriter")
+            roles["producer"] = self._people_at_work(year, several, chance, "producer", "musician")
+        elif kind == "band":
+            roles["part"] = made_by
+            roles["founder"] = made_by if chance.odds(300) else ()
+        elif kind in ("literary work", "written work"):
+            roles["author"] = made_by
+            roles["editor"] = self._people_at_work(year, 1, chance, "journalist", "historian")
+            roles["publisher"] = self._company("business", home, year, chance)
+            roles["creator"] = made_by if chance.odds(300) else ()
+        elif kind == "television program":
+            roles["creator"] = made_by
+            roles["presenter"] = self._people_at_work(year, 1, chance, "presenter", but=(maker,))
+        else:
+            roles["manufacturer"] = self._company("business", home, year, chance)
+        return {role: who for role, who in roles.items() if who}
