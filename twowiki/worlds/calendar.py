@@ -1,4 +1,4 @@
-"""Dates as plain integers `year * 10000 + month * 100 + day`; month and day 0 where unsaid. Pure."""
+"""Dates as integers: `year * 10000 + month * 100 + day`; month and day 0 where unsaid. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GREGORIAN = "http://www.wikidata.org/entity/Q1985727"
 
 
 def draw_date(year: int, chance: Chance, *, exact: int = 1000, months: int = 0) -> int:
-    """Draw a day of a year; `exact` and `months` permille keep the day or the month, else neither."""
+    """Draw a day of a year; of a thousand `exact` keep it, `months` the month, others the year."""
     month = chance.between(1, 12)
     day = chance.between(1, _SHORT[month - 1])
     draw = chance.below(1000)

@@ -26,8 +26,8 @@ _COMMON = {
     "mathematician": (18, 1745), "linguist": (12, 1745), "astronomer": (12, 1745),
     "geologist": (12, 1760), "economist": (14, 1780), "entrepreneur": (50, 1760),
     "politician": (60, 1745), "officer": (35, 1745), "painter": (30, 1745),
-    "sculptor": (15, 1745), "architect": (18, 1745), "nobleman": (30, 1745),
-    "priest": (20, 1745), "pianist": (15, 1770), "lawyer": (20, 1745), "physician": (18, 1745),
+    "sculptor": (15, 1745), "architect": (18, 1745), "nobleman": (80, 1745),
+    "priest": (16, 1745), "pianist": (15, 1770), "lawyer": (20, 1745), "physician": (18, 1745),
     "footballer": (35, 1880), "cyclist": (12, 1875), "explorer": (10, 1745),
     "philanthropist": (15, 1745),
 }  # fmt: skip
@@ -48,6 +48,7 @@ class Careers:
     def __init__(self, people: int) -> None:
         self.entity = array("i", [NOBODY]) * people
         self.occupation: list[tuple[str, ...]] = []
+        self.surnames: list[str] = []
         self.education = array("i", [_NOWHERE]) * people
         self.employer = array("i", [_NOWHERE]) * people
         self.field = array("i", [_NOWHERE]) * people
@@ -92,50 +93,72 @@ def choose_occupations(config: WorldConfig, people: People) -> Careers:
 
 
 def name_people(
-    config: WorldConfig, people: People, careers: Careers, tongues: list[Tongue],
-    countries: list[Country], registry: Registry,
-) -> None:  # fmt: skip
+    config: WorldConfig,
+    people: People,
+    careers: Careers,
+    tongues: list[Tongue],
+    countries: list[Country],
+    registry: Registry,
+) -> None:
     """Name everyone: the father's surname, a given name of the country's, sometimes two."""
-    surnames: list[str] = []
     labels: set[str] = set()
     for person in range(len(people)):
         chance = Chance(config.seed, "name", person)
         tongue = tongues[people.country[person]]
         father = people.father[person]
-        surname = surnames[father] if father != NOBODY else chance.pick_early(tongue.surnames)
-        surnames.append(surname)
+        known = father != NOBODY
+        surname = careers.surnames[father] if known else chance.pick_early(tongue.surnames)
+        careers.surnames.append(surname)
         stock = tongue.given[people.female[person]]
         given = chance.pick(stock)
-        if chance.odds(140):
+        if chance.odds(260):
+            given += f" {chance.pick(stock)}"
+        while config.unique_names and f"{given} {surname}" in labels:
             given += f" {chance.pick(stock)}"
         label = f"{given} {surname}"
-        while config.unique_names and label in labels:
-            given += f" {chance.pick(stock)}"
-            label = f"{given} {surname}"
         labels.add(label)
         occupation = OCCUPATIONS[careers.occupation[person][0]]
         year = people.birth_year(person)
-        demonym = countries[people.country[person]].demonym
+        country = countries[people.country[person]]
+        seat = chance.pick(country.cities) if occupation == OCCUPATIONS["nobleman"] else NOBODY
+        title = _styled(label, seat, people.female[person], registry, chance)
         careers.entity[person] = registry.add(
-            "human", label,
-            (occupation, f"{demonym} {occupation}", f"born {year}", f"{occupation}, born {year}"),
-            aliases=_other_names(person, given, surname, people, surnames, chance),
-        )  # fmt: skip
+            "human",
+            label,
+            (
+                occupation,
+                f"{country.demonym} {occupation}",
+                f"born {year}",
+                f"{occupation}, born {year}",
+            ),
+            title=title,
+            aliases=_other_names(person, given, people, careers, chance),
+            inside=() if seat == NOBODY else (seat,),
+        )
+
+
+_RANKS = (("Count", "Countess"), ("Duke", "Duchess"), ("Baron", "Baroness"), ("Prince", "Princess"))
+
+
+def _styled(label: str, seat: int, female: int, registry: Registry, chance: Chance) -> str:
+    """Give the title of somebody's page: the name, an aristocrat's with rank and seat."""
+    if seat == NOBODY:
+        return label
+    number = ("", "", "2nd ", "3rd ", "4th ")[chance.below(5)]
+    return f"{label}, {number}{chance.pick(_RANKS)[female]} of {registry.labels[seat]}"
 
 
 def _other_names(
-    person: int, given: str, surname: str, people: People, surnames: list[str], chance: Chance
+    person: int, given: str, people: People, careers: Careers, chance: Chance
 ) -> tuple[str, ...]:
     """Give initials, a short form, a married name: names that texts may use instead."""
-    first = given.split()[0]
-    other = (
-        f"{first[0]}. {surname}"
-        if chance.odds(500)
-        else f"{first[: len(first) // 2 + 1]}y {surname}"
-    )
+    surname, first = careers.surnames[person], given.split()[0]
+    other = f"{first[0]}. {surname}"
+    if chance.odds(500):
+        other = f"{first[: len(first) // 2 + 1]}y {surname}"
     spouse = people.spouse[person]
     if people.female[person] and NOBODY < spouse < person and chance.odds(300):
-        return (other, f"{first} {surnames[spouse]}")
+        return (other, f"{first} {careers.surnames[spouse]}")
     return (other,) if chance.odds(400) else ()
 
 

@@ -34,8 +34,8 @@ class _Kind(NamedTuple):
 
 _KINDS = {
     "university": _Kind(
-        24, 110, ("University of {t}", "{t} Technical University", "{s} University", "{t} University",
-                  "{s} University of {t}"),
+        24, 110, ("University of {t}", "{t} Technical University", "{s} University",
+                  "{t} University", "{s} University of {t}"),
         ("priest", "nobleman", "politician", "philanthropist", "physician"), 1700, 55,
     ),
     "high school": _Kind(
@@ -47,8 +47,8 @@ _KINDS = {
         ("priest", "philanthropist", "painter"), 1770, 20,
     ),
     "business": _Kind(
-        40, 45, ("{s} & Sons", "{n} Works", "{n} Motors", "{t} Publishing", "{n} Books", "{s} Press",
-                 "{n} Foods", "{s} Brothers"),
+        40, 45, ("{s} & Sons", "{n} Works", "{n} Motors", "{t} Publishing", "{n} Books",
+                 "{s} Press", "{n} Foods", "{s} Brothers"),
         ("entrepreneur", "producer", "philanthropist"), 1785, 75,
     ),
     "studio": _Kind(
@@ -148,7 +148,7 @@ class Institutions:
         tongue = self.tongues[country]
         surname = chance.pick_early(tongue.surnames)
         if founder != NOBODY and chance.odds(400):
-            surname = self.registry.labels[self.careers.entity[founder]].rsplit(" ", 1)[1]
+            surname = self.careers.surnames[founder]
         return chance.pick(rule.names).format(
             t=self.registry.labels[town], s=surname, g=chance.pick(tongue.given[chance.below(2)]),
             n=tongue.place(chance),

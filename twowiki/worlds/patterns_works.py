@@ -122,7 +122,7 @@ TRIVIA: dict[str, tuple[str, ...]] = {
              "It is about {a trade} in {other_town}.", "It was sung again in {late_year}.",
              "{friend} has covered it."),
     "album": ("It was recorded in {other_town}.", "It has {few} tracks.",
-              "It reached number {number} in the charts.", "A new edition came out in {late_year}."),
+              "It reached number {number} in the charts.", "It was issued again in {late_year}."),
     "band": ("They played {number} concerts in {other_land}.", "Their songs tell of the sea.",
              "They rehearsed in {other_town}.", "They came together again in {late_year}."),
     "book": ("It is set in {other_town}.", "It tells the life of {a trade}.",

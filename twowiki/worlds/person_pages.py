@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from twowiki.worlds import patterns_people as words
 from twowiki.worlds.calendar import write_date
 from twowiki.worlds.chance import Chance
@@ -17,6 +19,7 @@ _TOLD = {
     "birthplace": 330, "school": 420, "employer": 400, "award": 480, "advisor": 560,
     "student": 560, "teacher": 700, "field": 450, "religion": 800, "detention": 900,
 }  # fmt: skip
+_BRACKETS = re.compile(r" \([^()]*\)$")
 _LATE = ("death", "cause", "burial")
 _TOLD_LATE = {"death": 420, "cause": 700, "burial": 800}
 # relations that Wikidata often knows where the summary is silent
@@ -139,7 +142,7 @@ class PersonWriter:
         first = born + chance.between(20, 30)
         texts = {
             "was": "was" if people.died[person] else "is",
-            "full": registry.labels[entity],
+            "full": _BRACKETS.sub("", registry.titles[entity] or ""),
             "s": "she" if female else "he", "his": "her" if female else "his",
             "him": "her" if female else "him", "His": "Her" if female else "His",
             "son": "daughter" if female else "son", "wife": "wife" if female else "husband",
@@ -224,7 +227,7 @@ class PersonWriter:
         label = world.registry.labels[page.entity]
         pronoun = "She" if people.female[person] else "He"
         draw = chance.below(10)
-        subject = pronoun if draw < 6 else label.rsplit(" ", 1)[1] if draw < 9 else label
+        subject = pronoun if draw < 6 else careers.surnames[person] if draw < 9 else label
         found = {"S": Slot(subject)}
         for slot, word, pair in (("child", "daughter", ("son", "daughter")),
                                  ("sibling", "sister", ("brother", "sister"))):  # fmt: skip
@@ -245,8 +248,11 @@ class PersonWriter:
                 page.add_quietly(fact.prop, (fact.entity,))
         said = {prop for prop, _, _ in page.claims}
         spouses = [people.spouse[person], people.second_spouse[person]]
-        for prop, kin in ((P["child"], people.children.get(person, [])),
-                          (P["sibling"], people.siblings(person)), (P["spouse"], spouses)):  # fmt: skip
+        for prop, kin in (
+            (P["child"], people.children.get(person, [])),
+            (P["sibling"], people.siblings(person)),
+            (P["spouse"], spouses),
+        ):
             if chance.odds(_ALL_KNOWN) or (prop not in said and chance.odds(400)):
                 entities = [self.world.careers.entity[one] for one in kin if one != NOBODY]
                 page.add_quietly(prop, entities)

@@ -33,6 +33,7 @@ NO_SLOT = Slot("", NOTHING - 1)
 class Pattern(NamedTuple):
     """A pattern taken apart: literals and slots in turn ("a" before a slot is its article)."""
 
+    text: str
     pieces: tuple[tuple[str, bool, str], ...]
     slots: frozenset[str]
 
@@ -55,7 +56,12 @@ def parse_pattern(text: str) -> Pattern:
         pieces.append((text[place : match.start()], bool(match[1]), match[2]))
         place = match.end()
     pieces.append((text[place:], False, ""))
-    return Pattern(tuple(pieces), frozenset(slot for _, _, slot in pieces if slot))
+    return Pattern(text, tuple(pieces), frozenset(slot for _, _, slot in pieces if slot))
+
+
+@cache
+def _parse_all(patterns: tuple[str, ...]) -> tuple[Pattern, ...]:
+    return tuple(map(parse_pattern, patterns))
 
 
 class Page:
@@ -74,7 +80,7 @@ class Page:
         self.claims: list[tuple[int, int, int]] = []
         self.named: set[int] = {entity, *registry.inside.get(entity, ())}
         self._years: set[int] = set()
-        self._used: set[Pattern] = set()
+        self._used: set[str] = set()
 
     def names(self, entity: int) -> bool:
         """Tell whether a sentence has named an entity already."""
@@ -96,17 +102,18 @@ class Page:
             patterns: to draw from.
             slots: what is known.
         """
-        parsed = [parse_pattern(text) for text in patterns]
+        known = slots.keys()
         fitting = [
             pattern
-            for pattern in parsed
-            if all(name in slots and self.fits(slots[name]) for name in pattern.slots)
-            and pattern not in self._used
+            for pattern in _parse_all(tuple(patterns))
+            if pattern.slots <= known
+            and pattern.text not in self._used
+            and all(self.fits(slots[name]) for name in pattern.slots)
         ]
         if not fitting:
             return False
         chosen = self.chance.pick(fitting)
-        self._used.add(chosen)
+        self._used.add(chosen.text)
         self._write(chosen, slots)
         return True
 

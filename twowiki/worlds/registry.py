@@ -41,6 +41,7 @@ class Registry:
         *,
         page: bool = True,
         always: bool = False,
+        title: str = "",
         aliases: tuple[str, ...] = (),
         inside: tuple[int, ...] = (),
     ) -> int:
@@ -52,12 +53,14 @@ class Registry:
             brackets: what tells its page from others of that name, best first.
             page: whether it has a page.
             always: whether its title has a bracket in any case.
+            title: what its page is called instead of its name.
             aliases: other names.
             inside: entities named within its name.
         """
         number = len(self.labels)
         self.labels.append(label)
-        self.titles.append(self._given.give(label, brackets, always=always) if page else None)
+        given = self._given.give(title or label, brackets, always=always) if page else None
+        self.titles.append(given)
         self._kinds.append(_NUMBER[kind])
         if aliases:
             self.aliases[number] = aliases

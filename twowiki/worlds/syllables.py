@@ -42,12 +42,12 @@ def _flavour(
     onsets: str, clusters: str, codas: str, places: str, given: str, male: str, female: str,
     lands: str, *, day_first: bool,
 ) -> Flavour:  # fmt: skip
-    pieces = [
-        tuple(piece.strip("-") for piece in text.split())
-        for text in (onsets, clusters, codas, places, given, male, female)
-    ]
     pairs = tuple((pair.split("/")[0], pair.split("/")[1]) for pair in lands.split())
-    return Flavour(*pieces, lands=pairs, day_first=day_first)
+    return Flavour(
+        tuple(onsets.split()), tuple(clusters.split()), tuple(codas.split()),
+        tuple(places.split()), tuple(given.split()), tuple(male.split()), tuple(female.split()),
+        pairs, day_first,
+    )  # fmt: skip
 
 
 FLAVOURS = (
@@ -60,7 +60,8 @@ FLAVOURS = (
     _flavour(
         "A B C D F G L M P R S T V", "vtr kdl pvr dpl bvl",
         "ni ri lli no ti ro schi rra nte llo", "no ra lla nza sso ro ta",
-        "Al Be Cor Dan El Fio Gio Lor Mar Ner Ort Pao Ren Sil", "ando ino eo ario anto io elio urzo",
+        "Al Be Cor Dan El Fio Gio Lor Mar Ner Ort Pao Ren Sil",
+        "ando ino eo ario anto io elio urzo",
         "anda ina ea aria etta isa elia ola", "ia/ian no/nese ra/ran", day_first=True,
     ),
     _flavour(
@@ -72,7 +73,8 @@ FLAVOURS = (
     _flavour(
         "B D F G H J K L M R S Sch T W", "fvl vtl zkl kzl tvr",
         "n r mann rt ch ber ll ske lt ng", "burg feld bach rode n stedt hofen",
-        "Alb Ber Diet Egg Gis Hel Irm Kon Lud Mag Ott Rein Sig Wal", "ert hold mar win helm fried rich olf",
+        "Alb Ber Diet Egg Gis Hel Irm Kon Lud Mag Ott Rein Sig Wal",
+        "ert hold mar win helm fried rich olf",
         "linde trud a hild e gard ine wina", "ien/ienese mark/marker ia/ian", day_first=True,
     ),
     _flavour(
@@ -90,7 +92,8 @@ FLAVOURS = (
     _flavour(
         "B D F G H J L M N R S T V", "sdl gdl nvr dvr lvr",
         "n sen r lund berg gren vik dal by stad", "vik by sund nes havn lund fors",
-        "Arn Bjar Dag Ein Frey Gun Hal Ing Leif Odd Rag Sig Tor Vid", "ar e ulf mund geir vald stein bjorn",
+        "Arn Bjar Dag Ein Frey Gun Hal Ing Leif Odd Rag Sig Tor Vid",
+        "ar e ulf mund geir vald stein bjorn",
         "a dis hild frid unn borg veig laug", "land/landic ey/eyan vik/vikan", day_first=True,
     ),
     _flavour(

@@ -18,8 +18,10 @@ from twowiki.worlds.people import People
 from twowiki.worlds.registry import Country, Registry
 from twowiki.worlds.titling import Titler
 
-GENRES = ("drama", "comedy", "crime", "adventure", "romance", "war", "horror", "musical", "thriller",
-          "western", "fantasy", "mystery", "historical")  # fmt: skip
+GENRES = (
+    "drama comedy crime adventure romance war horror musical thriller western fantasy mystery "
+    "historical"
+).split()
 
 
 class Work(NamedTuple):
