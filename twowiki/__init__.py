@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from twowiki.builders import register as register
     from twowiki.errors import DataError as DataError
     from twowiki.exporting import export as export
+    from twowiki.joint_metric import score as score
     from twowiki.schema import Example as Example
     from twowiki.schema import Fact as Fact
     from twowiki.schema import Paragraph as Paragraph
@@ -41,6 +42,7 @@ _LAZY = {
         ("gold_paragraphs", "has_gold", "parse_record", "to_official", "to_row"), "twowiki.schema"
     ),
     "read_examples": "twowiki.sources",
+    "score": "twowiki.joint_metric",
     "validate": "twowiki.validation",
 }
 

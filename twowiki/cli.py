@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -18,8 +19,16 @@ from twowiki.errors import DataError
 COMMANDS = {
     "arc-da": ("twowiki.commands.arc_da", "ARC-DA: statistics, scores, conversion, human ratings"),
     "generate": ("twowiki.commands.generate", "dumps in, a 2Wiki-style data set out"),
+    "verify": ("twowiki.commands.verify", "compare two generated data sets"),
+    "explain": ("twowiki.commands.explain", "say where a generated sample comes from"),
     "export": ("twowiki.commands.export", "write typed Parquet shards and a card"),
     "validate": ("twowiki.commands.validate", "report what is odd in raw records"),
+    "predict": ("twowiki.commands.predict", "a saved model's predictions on a split"),
+    "convert-baseline": (
+        "twowiki.commands.convert_baseline",
+        "the authors' checkpoint to a model folder",
+    ),
+    "score": ("twowiki.commands.score", "answers, supporting facts, evidence and joint"),
     "stats": ("twowiki.commands.stats", "print the paper's tables for any split"),
 }
 
@@ -27,7 +36,7 @@ COMMANDS = {
 EXTRA_OF = {
     **dict.fromkeys(("torch", "transformers", "accelerate", "safetensors", "matplotlib"), "train"),
     **dict.fromkeys(("evaluate", "rouge_score"), "metric"),
-    **dict.fromkeys(("duckdb", "msgspec", "scipy", "sentencex", "isal"), "generate"),
+    **dict.fromkeys(("duckdb", "scipy", "sentencex", "isal"), "generate"),
     "pyspark": "spark",
     "gradio": "demo",
 }
@@ -61,8 +70,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.add_arguments(parser)
+    args = parser.parse_args(given[1:])
+    args.command_line = shlex.join(["twowiki", *given])  # for reports
     try:
-        return int(module.run(parser.parse_args(given[1:])))
+        return int(module.run(args))
     except BrokenPipeError:  # the reader (`| head`) has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

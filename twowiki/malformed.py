@@ -13,10 +13,10 @@ from typing import Any
 _INDEX = re.compile(r"\s*[+-]?[0-9]{1,9}\s*")
 
 
-def odd_facts(facts: Iterable[Any], title_form: Callable[[str], str]) -> list[tuple[Any, ...]]:
+def odd_facts(facts: Any, title_form: Callable[[str], str]) -> list[tuple[Any, ...]]:
     """Give distinct facts with levelled titles; what has no title stands for itself alone."""
     distinct: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-    for fact in facts:
+    for fact in facts if isinstance(facts, Iterable) else [facts]:
         try:
             parts = tuple(fact)
             if parts not in distinct:
@@ -35,10 +35,10 @@ def text_of(value: Any) -> str:
     raise TypeError(f"not a text: {value!r}")
 
 
-def odd_triples(triples: Iterable[Any], level: Callable[[str], str]) -> set[tuple[str, ...]]:
+def odd_triples(triples: Any, level: Callable[[str], str]) -> set[tuple[str, ...]]:
     """Give distinct levelled triples, numbers read as text; one with another part is odd."""
     distinct: set[tuple[str, ...]] = set()
-    for triple in triples:
+    for triple in triples if isinstance(triples, Iterable) else [triples]:
         try:
             if isinstance(triple, str):
                 distinct.add(tuple(level(triple)))

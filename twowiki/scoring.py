@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from twowiki.errors import DataError
 from twowiki.evidence import EvidenceScorer
 from twowiki.malformed import as_index, odd_facts, text_of
 from twowiki.normalization import CLOSED_ANSWERS, fold_unicode, leveller, normalise_answer
@@ -105,6 +106,13 @@ class Scorer:
         if prediction and prediction == gold.supporting_facts:
             return ALL
         said, true = self._facts(prediction), self._facts(gold.supporting_facts)
+        if any(type(fact[0]) is object for fact in true):
+            raise DataError(
+                f"a gold fact is not a title with a sentence id: {gold.supporting_facts!r}",
+                record=gold.id,
+                field="supporting_facts",
+                remedy="Write [title, sent_id]",
+            )
         if not said and not true:
             return self._both_empty
         found = sum(fact in true for fact in said)

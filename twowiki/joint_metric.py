@@ -1,0 +1,161 @@
+"""`twowiki.score`: predictions and gold from wherever they lie, scored into a `Report`.
+
+In: official files or structures, rows, `datasets` objects. Out: a `Report`. The pure parts are in
+`scoring` and `report`; here data is read, ids are matched, and what looks odd is put into words.
+"""
+
+from __future__ import annotations
+
+from twowiki.aliases import Aliases, AliasTable, read_aliases
+from twowiki.checks import Scored, explain
+from twowiki.errors import DataError
+from twowiki.gold import IN_MEMORY, GoldSet, refuse_hidden
+from twowiki.gold_sources import GoldSource, read_gold
+from twowiki.hashing import hash_of_gold, hash_of_predictions, hash_of_texts, hashed
+from twowiki.json_files import Source, collector_paused
+from twowiki.predictions import PredictionSet, PredictionSource, extra_ids, read_predictions
+from twowiki.report import Comparison, Report, Resampling, compare, keys_of
+from twowiki.rows import no_names
+from twowiki.scoring import Scorer
+from twowiki.signature import Settings, signature_of
+from twowiki.subsets import Subset, only, read_subset
+
+
+def score(
+    predictions: PredictionSource | PredictionSet,
+    gold: GoldSource,
+    aliases: Aliases | AliasTable | None = None,
+    version: str = "1.1",
+    matching: str = "official",
+    *,
+    strict: bool = False,
+    strip_titles: bool = False,
+    coerce_indices: bool = False,
+    unicode: bool = False,
+    contains: bool = False,
+    subset: Subset | None = None,
+    compare_with: PredictionSource | PredictionSet | None = None,
+    by_type: bool = False,
+    confidence: float | None = None,
+    resamples: int = 1000,
+    rounds: int = 10_000,
+    seed: int = 0,
+    config: str | None = None,
+    split: str | None = None,
+    command: str | None = None,
+) -> Report:
+    """Score answers, supporting facts and evidence, and the three together.
+
+    The defaults give what the authors' evaluator 1.1 gives, to the last digit; where it dies,
+    this scores, or names the record. Nothing given is changed.
+
+    Args:
+        predictions: the official file or dict, rows (a list, JSON lines, a `datasets` object or
+            column), or `{id: Prediction}`.
+        gold: an official file or list, rows, a `datasets` object, an exported or hub-style
+            folder (its validation split, unless `split` says otherwise), or a hub name.
+        aliases: `id_aliases.json`, or names by Wikidata id; without it the gold strings alone
+            count.
+        version: the evaluator's: "1.1" (ids and names) or "1.0".
+        matching: "official" or "one_to_one" (each gold triple matched at most once).
+        strict: both sides empty gives f1, precision and recall 100, not 0.
+        strip_titles: ignore blanks at the ends of titles.
+        coerce_indices: read sentence ids given as text as numbers.
+        unicode: make typographic variants equal first.
+        contains: add the figure `contains`.
+        subset: ids to score alone: an iterable, or a file (one id a line, or a JSON list).
+        compare_with: another system's predictions, for the paired test.
+        by_type: put the means by question type into the output.
+        confidence: of bootstrap intervals, between 0 and 1; None leaves them out.
+        resamples: of the bootstrap.
+        rounds: of the paired randomization test.
+        seed: of both.
+        config: of a folder or hub data set.
+        split: of a folder, a zip, a dict of splits or a hub data set.
+        command: the command line to keep in the report.
+
+    Returns:
+        The report; `report.metrics` holds the 16 unrounded percentages.
+
+    Raises:
+        DataError: input that cannot be used; file, record and field are named.
+    """
+    settings = Settings(
+        version=version,
+        matching=matching,
+        strict=strict,
+        strip_titles=strip_titles,
+        coerce_indices=coerce_indices,
+        unicode=unicode,
+        contains=contains,
+    )
+    resampling = _resampling(confidence, resamples, rounds, seed)
+    with collector_paused():
+        said = read_predictions(predictions)
+        true = read_gold(gold, config=config, split=split)
+        names = None if aliases is None else read_aliases(aliases)
+        extra = extra_ids(said, true)
+        chosen = None if subset is None else read_subset(subset)
+        if chosen is not None:
+            true = only(true, chosen)
+        refuse_hidden(true)
+        scorer = Scorer(settings, no_names if names is None else names.names_of)
+        scored = _score_all(scorer, said, true)
+        missing = tuple([row.id for row in scored.rows if row.missing])
+        gold_hash = hash_of_gold(true.golds)
+        return Report(
+            rows=scored.rows,
+            settings=settings,
+            signature=signature_of(
+                settings,
+                aliases=names is not None,
+                missing=len(missing),
+                n=len(scored.rows),
+                gold=gold_hash,
+                subset=None if chosen is None else hash_of_texts(sorted(chosen)),
+            ),
+            predictions=hashed(said.source, lambda: hash_of_predictions(said)),
+            gold=hashed(true.source, lambda: gold_hash),
+            aliases=None if names is None else (names.source or Source(IN_MEMORY, "")),
+            missing_ids=missing,
+            extra_ids=extra,
+            subset=chosen,
+            resampling=resampling,
+            by_type=by_type,
+            comparison=_compared(scorer, scored, compare_with, true, resampling),
+            warnings=tuple(explain(settings, said, true, names is not None, scored, extra)),
+            command=command,
+        )
+
+
+def _resampling(confidence: float | None, resamples: int, rounds: int, seed: int) -> Resampling:
+    if confidence is not None and not 0 < confidence < 1:
+        raise DataError(
+            f"confidence is {confidence}", remedy="Give a share between 0 and 1, such as 0.95"
+        )
+    for name, value in (("resamples", resamples), ("rounds", rounds)):
+        if value < 1:
+            raise DataError(f"{name} is {value}", remedy="Give at least 1")
+    return Resampling(confidence, resamples, rounds, seed)
+
+
+def _score_all(scorer: Scorer, said: PredictionSet, true: GoldSet) -> Scored:
+    pairs = [(said.of(gold.id), gold) for gold in true.golds]
+    try:
+        return Scored(pairs, [scorer.score_example(prediction, gold) for prediction, gold in pairs])
+    except DataError as error:
+        raise error.at(true.source.name) from None
+
+
+def _compared(
+    scorer: Scorer,
+    scored: Scored,
+    other: PredictionSource | PredictionSet | None,
+    true: GoldSet,
+    resampling: Resampling,
+) -> Comparison | None:
+    if other is None:
+        return None
+    said = read_predictions(other)
+    rows = _score_all(scorer, said, true).rows
+    return compare(scored.rows, rows, said.source, keys_of(scorer.settings), resampling)
