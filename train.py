@@ -117,7 +117,9 @@ def train(batch_size: int, accelerator: Accelerator, config: TrainConfig) -> Non
 
     steps_an_epoch = -(-len(train_loader) // config.gradient_accumulation)
     total_steps = config.max_steps or config.epochs * steps_an_epoch
-    bar = tqdm(total=total_steps, initial=state.step, unit="step", disable=not shows_bar(accelerator))
+    bar = tqdm(
+        total=total_steps, initial=state.step, unit="step", disable=not shows_bar(accelerator)
+    )
     losses = RunningLosses()
     clock = CpuClock(state)
     stopped = state.stopped
@@ -165,9 +167,7 @@ def train(batch_size: int, accelerator: Accelerator, config: TrainConfig) -> Non
                 clock.restart()
                 stopped = is_over(config, state) or ("the end" if last else "")
             state.stopped = stopped
-            if stopped or (
-                state.step % config.save_every == 0 if config.save_every else evaluates
-            ):
+            if stopped or (state.step % config.save_every == 0 if config.save_every else evaluates):
                 checkpoints.save_checkpoint(
                     accelerator, model, prepared.tokenizer, config, state, identity
                 )
@@ -190,9 +190,7 @@ def evaluate(
     state: RunState,
 ) -> None:
     """Score the validation examples; keep the model and its predictions if they are the best."""
-    scored = evaluation.predict_windows(
-        model, loader, prepared.validation, prepared.model_config
-    )
+    scored = evaluation.predict_windows(model, loader, prepared.validation, prepared.model_config)
     scored = evaluation.gather_windows(scored)
     result: list[Any] = [None]
     report = predictions = None

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from twowiki.modeling.configuration import TwoWikiConfig as TwoWikiConfig
-    from twowiki.modeling.modeling import TwoWikiBaselineForMultihopQA as TwoWikiBaselineForMultihopQA
+    from twowiki.modeling.modeling import (
+        TwoWikiBaselineForMultihopQA as TwoWikiBaselineForMultihopQA,
+    )
     from twowiki.modeling.modeling import TwoWikiOutput as TwoWikiOutput
     from twowiki.modeling.tokenization import TwoWikiTokenizer as TwoWikiTokenizer
 

@@ -57,8 +57,10 @@ def gather_states(states: Tensor, positions: Tensor, mask: Tensor) -> Tensor:
     Shape:
         states: (B, T, D); positions and mask: (B, S). Output: (B, S, D).
     """
-    index = positions.clamp(0, states.shape[1] - 1).unsqueeze(-1)
-    taken = states.gather(1, index.expand(-1, -1, states.shape[-1]))
+    batch, steps, width = states.shape
+    first = steps * torch.arange(batch, device=states.device).unsqueeze(1)
+    rows = (positions.clamp(0, steps - 1) + first).flatten()
+    taken = states.reshape(-1, width).index_select(0, rows).view(*positions.shape, width)
     return taken * mask.unsqueeze(-1).to(states.dtype)
 
 

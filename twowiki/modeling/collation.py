@@ -80,7 +80,7 @@ class Collator:
         names = (f"{side}ids", f"{side}char_ids", f"{side}mask", f"{side}matches")
         if not side:
             names = ("input_ids", "char_ids", "context_mask", "matches")
-        values = [ids, characters, mask, marks]
+        values: list[NDArray[Any]] = [ids, characters, mask, marks]
         kept = 4 if self.match_features else 3
         return dict(zip(names[:kept], values[:kept], strict=True))
 

@@ -113,8 +113,8 @@ def best_spans(
             best_end[:, :reach] = torch.maximum(best_end[:, :reach], ends)
     totals = start_logits + best_end
     scores, starts = totals.max(dim=1)  # (B, K)
-    ahead = torch.arange(width, device=starts.device).view(1, -1, 1)
-    places = starts.unsqueeze(1) + ahead  # (B, W, K)
+    steps = torch.arange(width, device=starts.device).view(1, -1, 1)
+    places = starts.unsqueeze(1) + steps  # (B, W, K)
     inside = places < end_logits.shape[1]
     places = places.clamp(max=end_logits.shape[1] - 1)
     ends = end_logits.gather(1, places)

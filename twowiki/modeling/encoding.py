@@ -11,7 +11,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import starmap
 from typing import Any, NamedTuple
 
 import numpy
@@ -21,7 +20,6 @@ from .configuration import IGNORED, TwoWikiConfig
 from .labels import Labels, Located, label_example
 from .layout import TITLE, Layout, Segment, lay_out
 from .matching import mark_matches
-from .spans import TokenSpan
 from .windows import plan_windows
 
 Ints = NDArray[numpy.int32]
@@ -115,8 +113,15 @@ class Encoder:
             )
         if options.match_features:
             marks = mark_matches(
-                layout, [title for title, _ in example.context], words, start_list, end_list,
-                question, asked, question_starts.tolist(), question_ends.tolist(),
+                layout,
+                [title for title, _ in example.context],
+                words,
+                start_list,
+                end_list,
+                question,
+                asked,
+                question_starts.tolist(),
+                question_ends.tolist(),
             )
         else:
             marks = numpy.zeros(len(words), numpy.uint8), numpy.zeros(len(asked), numpy.uint8)
@@ -157,7 +162,10 @@ class Encoder:
             for segment in layout.segments
         ]
         starts, ends = zip(*parts, strict=True) if parts else ((), ())
-        joined = [numpy.concatenate(part) if part else numpy.zeros(0, numpy.int32) for part in (starts, ends)]
+        joined = [
+            numpy.concatenate(part) if part else numpy.zeros(0, numpy.int32)
+            for part in (starts, ends)
+        ]
         return joined[0], joined[1]
 
     def _segment_offsets(self, text: str, segment: Segment) -> tuple[Ints, Ints]:
@@ -202,7 +210,10 @@ def label_arrays(labels: Labels | None, sentences: int, slots: int) -> tuple[Any
             numpy.full(slots, IGNORED, numpy.int16),
             numpy.full((4, slots), IGNORED, numpy.int32),
         )
-    spans = [(*subject, *object_) for subject, object_ in zip(labels.subjects, labels.objects, strict=True)]
+    spans = [
+        (*subject, *object_)
+        for subject, object_ in zip(labels.subjects, labels.objects, strict=True)
+    ]
     return (
         numpy.array([labels.answer_type, *labels.answer], numpy.int32),
         numpy.array(labels.support, numpy.int8),

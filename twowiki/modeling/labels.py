@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from .configuration import IGNORED, EncodingOptions
 from .layout import TITLE, Layout, Segment
-from .spans import Span, TokenSpan, fold, is_aligned, nearest_span, occurrences, token_span
+from .spans import TokenSpan, fold, is_aligned, nearest_span, occurrences, token_span
 
 ANSWER_TYPES = ("span", "yes", "no")
 NOWHERE = TokenSpan(IGNORED, IGNORED)
@@ -125,9 +125,7 @@ class Finder:
         return NOWHERE if self.options.ignore_missing else FIRST_TOKENS
 
 
-def gold_segments(
-    example: Any, segments: Sequence[Segment], counts: Counter[str]
-) -> Gold:
+def gold_segments(example: Any, segments: Sequence[Segment], counts: Counter[str]) -> Gold:
     """Find the segments that the supporting facts name; count those that name none."""
     titles = [paragraph.title for paragraph in example.context]
     named: dict[tuple[str, int], list[Segment]] = {}
@@ -201,7 +199,10 @@ def label_triples(
         ids = example.evidences_id[number] if number < len(example.evidences_id) else None
         own = _own_segments(example, number, gold)
         subjects[slot] = find(
-            triple.subject, ids and ids.subject_id, _subject_order(own, gold), "subject_not_in_context"
+            triple.subject,
+            ids and ids.subject_id,
+            _subject_order(own, gold),
+            "subject_not_in_context",
         )
         objects[slot] = find(
             triple.object, ids and ids.object_id, _object_order(own, gold), "object_not_in_context"

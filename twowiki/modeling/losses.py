@@ -18,7 +18,7 @@ def baseline_losses(
 
     Every part is finite, and zero where all of its labels are ignored.
     """
-    parts = {
+    parts: dict[str, Any] = {
         name: sum(
             _position_loss(output[f"{where}_logits"], labels[f"{where}_positions"], config)
             for where in places

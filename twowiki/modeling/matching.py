@@ -74,9 +74,7 @@ def bare_title(title: str) -> str:
     return name if bracket and title.endswith(")") and name else title
 
 
-def _mark(
-    marks: Marks, starts: Sequence[int], ends: Sequence[int], place: Span, bit: int
-) -> None:
+def _mark(marks: Marks, starts: Sequence[int], ends: Sequence[int], place: Span, bit: int) -> None:
     tokens = token_span(starts, ends, place)
     if tokens:
         marks[tokens.start : tokens.end + 1] |= bit

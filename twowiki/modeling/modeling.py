@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers import initialization as init
-from transformers.utils import ModelOutput, can_return_tuple
+from transformers.utils.generic import ModelOutput, can_return_tuple
 
 from .answering import PredictsAnswers
 from .attention import BiAttention, gather_states, masked_maximum
@@ -131,8 +131,9 @@ class TwoWikiBaselineForMultihopQA(PredictsAnswers, PreTrainedModel):
         """Give the word embedding."""
         return self.words.word_embeddings
 
-    def set_input_embeddings(self, value: nn.Embedding) -> None:
+    def set_input_embeddings(self, value: nn.Module) -> None:
         """Replace the word embedding."""
+        assert isinstance(value, nn.Embedding)
         self.words.word_embeddings = value
 
     @torch.no_grad()
@@ -160,7 +161,7 @@ class TwoWikiBaselineForMultihopQA(PredictsAnswers, PreTrainedModel):
             init.normal_(module.queries, 0.0, 0.1)
             init.normal_(module.slot_states, 0.0, 0.1)
 
-    @can_return_tuple
+    @can_return_tuple  # type: ignore[untyped-decorator]
     def forward(
         self,
         input_ids: Tensor,
@@ -231,11 +232,9 @@ class TwoWikiBaselineForMultihopQA(PredictsAnswers, PreTrainedModel):
             answer_type_logits=self.type_head(pooled).float(),
             support_logits=support_logits.float(),
             relation_logits=relation_logits.float(),
-            **{
-                f"{name}_logits": mask_tokens(logits, context_mask)
-                for name, logits in pointer_logits.items()
-            },
         )
+        for name, logits in pointer_logits.items():
+            output[f"{name}_logits"] = mask_tokens(logits, context_mask)
         labels = {
             "start_positions": start_positions,
             "end_positions": end_positions,

@@ -25,21 +25,22 @@ def oracle_output(windows: Sequence[Window], config: TwoWikiConfig) -> TwoWikiOu
     batch = Collator(config)(windows)
     mask = batch["context_mask"]
     tokens = mask.shape[1]
-    pointers = {name: pointed(batch[f"{name}_positions"], mask) for name in POINTERS}
     relations = batch["relation_labels"].clamp(min=0)
     if config.triple_slots:
         relation_logits = SURE * functional.one_hot(relations, config.relation_count + 1).float()
     else:
         relation_logits = SURE * (2.0 * relations.clamp(max=1) - 1)
     answer_types = batch["answer_type_labels"].clamp(min=0)
-    return TwoWikiOutput(
+    output = TwoWikiOutput(
         start_logits=pointed(batch["start_positions"].unsqueeze(1), mask)[:, :tokens, 0],
         end_logits=pointed(batch["end_positions"].unsqueeze(1), mask)[:, :tokens, 0],
         answer_type_logits=SURE * functional.one_hot(answer_types, 3).float(),
         support_logits=SURE * (2.0 * (batch["support_labels"] == 1) - 1),
         relation_logits=relation_logits,
-        **{f"{name}_logits": logits for name, logits in pointers.items()},
     )
+    for name in POINTERS:
+        output[f"{name}_logits"] = pointed(batch[f"{name}_positions"], mask)
+    return output
 
 
 def pointed(positions: Tensor, context_mask: Tensor) -> Tensor:

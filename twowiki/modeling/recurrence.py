@@ -47,27 +47,30 @@ class BiGRU(nn.Module):
 
     def _packed(self, inputs: Tensor, lengths: Tensor) -> Tensor:
         initial = self.initial_state.expand(-1, inputs.shape[0], -1).contiguous()
-        packed = pack_padded_sequence(
-            inputs, lengths.cpu(), batch_first=True, enforce_sorted=False
-        )
+        packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
         states, _ = self.gru(packed, initial)
         padded, _ = pad_packed_sequence(states, batch_first=True, total_length=inputs.shape[1])
         return padded
 
     def _written_out(self, inputs: Tensor, lengths: Tensor) -> Tensor:
-        gru = self.gru
         reverse = reversing_index(lengths, inputs.shape[1]).t()  # (T, B)
         rows = inputs.transpose(0, 1)  # (T, B, D)
         states = _GRUSteps.apply(
             torch.stack([rows, reorder(rows, reverse)]),
-            torch.stack([gru.weight_ih_l0, gru.weight_ih_l0_reverse]),
-            torch.stack([gru.bias_ih_l0, gru.bias_ih_l0_reverse]),
-            torch.stack([gru.weight_hh_l0, gru.weight_hh_l0_reverse]),
-            torch.stack([gru.bias_hh_l0, gru.bias_hh_l0_reverse]),
+            self._both("weight_ih"),
+            self._both("bias_ih"),
+            self._both("weight_hh"),
+            self._both("bias_hh"),
             self.initial_state.expand(-1, inputs.shape[0], -1),
         )  # (2, T, B, H)
         both_states = torch.cat([states[0], reorder(states[1], reverse)], dim=-1)
         return both_states.transpose(0, 1)
+
+    def _both(self, name: str) -> Tensor:
+        """Stack the parameter of the forward and of the backward direction."""
+        return torch.stack(
+            [getattr(self.gru, f"{name}_l0"), getattr(self.gru, f"{name}_l0_reverse")]
+        )
 
 
 def locked_dropout(inputs: Tensor, probability: float, *, training: bool) -> Tensor:
@@ -95,7 +98,9 @@ def reversing_index(lengths: Tensor, steps: int) -> Tensor:
 
 def reorder(values: Tensor, index: Tensor) -> Tensor:
     """Take steps in the order of an index: (T, B, D) by (T, B)."""
-    return values.gather(0, index.unsqueeze(-1).expand_as(values))
+    batch = values.shape[1]
+    rows = (index * batch + torch.arange(batch, device=index.device)).flatten()
+    return values.reshape(-1, values.shape[-1]).index_select(0, rows).view_as(values)
 
 
 class _GRUSteps(torch.autograd.Function):
@@ -127,7 +132,11 @@ class _GRUSteps(torch.autograd.Function):
         kept = torch.empty_like(states) if keep else states[:, :0]
         opened_at, news_at = (part.unbind(1) for part in gates.split([2 * hidden, hidden], -1))
         resets, updates, _ = (part.unbind(1) for part in gates.chunk(3, dim=-1))
-        transposed, bias_row, state = weight.transpose(1, 2).contiguous(), bias.unsqueeze(1), initial
+        transposed, bias_row, state = (
+            weight.transpose(1, 2).contiguous(),
+            bias.unsqueeze(1),
+            initial,
+        )
         kept_at = kept.unbind(1)
         for step, state_at in enumerate(states.unbind(1)):  # gates become r, z, n where they lie
             torch.baddbmm(bias_row, state, transposed, out=recurrent)
@@ -140,7 +149,7 @@ class _GRUSteps(torch.autograd.Function):
         return states
 
     @staticmethod
-    def backward(ctx: Any, grad_states: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, grad_states: Tensor) -> tuple[Tensor | None, ...]:
         inputs, input_weight, weight, initial, gates, states, kept = ctx.saved_tensors
         _, steps, batch, hidden = states.shape
         sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input

@@ -10,6 +10,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+FINAL_SIGMA, SIGMA = "\u03c2", "\u03c3"
+
 
 class Span(NamedTuple):
     """Characters `[start, end)` of a text: `text[start:end]`."""
@@ -30,7 +32,7 @@ def fold(text: str) -> str:
     lowered = text.lower()
     if len(lowered) != len(text):  # a few capitals lower to two characters
         lowered = "".join(low if len(low := char.lower()) == 1 else char for char in text)
-    return lowered.replace("ς", "σ")  # which sigma depends on the neighbours
+    return lowered.replace(FINAL_SIGMA, SIGMA)  # which sigma depends on the neighbours
 
 
 def occurrences(text: str, wanted: str, start: int = 0, end: int | None = None) -> Iterator[Span]:

@@ -23,6 +23,8 @@ from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
 from tokenizers.models import WordLevel
 from transformers import TokenizersBackend
 
+from .spans import FINAL_SIGMA, SIGMA
+
 PAD, UNKNOWN = "[PAD]", "[UNK]"
 TITLE_START, TITLE_END = "\x02", "\x03"  # what marks a title in the marked layout
 REFERENCE_TITLE_START, REFERENCE_TITLE_END = "<t>", "</t>"
@@ -67,7 +69,7 @@ class TwoWikiTokenizer(TokenizersBackend):
         """Give the character id of each code point; 1 for the unknown ones."""
         return char_table(self.char_vocab)
 
-    def save_pretrained(
+    def save_pretrained(  # type: ignore[override]
         self, save_directory: str | os.PathLike[str], **options: Any
     ) -> tuple[str, ...]:
         """Save so that the folder also opens as a plain fast tokenizer, without this file."""
@@ -114,7 +116,7 @@ class WordLookup(dict[str, int]):
 
 def lower(word: str) -> str:
     """Lower the case of a word as the backend's normalizer does, whatever its length becomes."""
-    return word.lower().replace("ς", "σ")
+    return word.lower().replace(FINAL_SIGMA, SIGMA)
 
 
 def build_tokenizer(
@@ -131,7 +133,7 @@ def build_tokenizer(
     backend = Tokenizer(WordLevel(vocab, unk_token=UNKNOWN))
     if lower_case_words:
         backend.normalizer = normalizers.Sequence(
-            [normalizers.Lowercase(), normalizers.Replace("ς", "σ")]
+            [normalizers.Lowercase(), normalizers.Replace(FINAL_SIGMA, SIGMA)]
         )
     backend.pre_tokenizer = pre_tokenizers.Split(
         Regex(WORD_PATTERN), behavior="removed", invert=True
@@ -153,8 +155,8 @@ def count_words(
     """Count the words of texts (in lower case if so asked) and the characters of the words."""
     words: Counter[str] = Counter()
     for text in texts:
-        starts, ends = spacy_offsets(text) if splitter == "spacy" else word_offsets(
-            code_points(text)
+        starts, ends = (
+            spacy_offsets(text) if splitter == "spacy" else word_offsets(code_points(text))
         )
         words.update(map(text.__getitem__, map(slice, starts.tolist(), ends.tolist())))
     characters: Counter[str] = Counter()

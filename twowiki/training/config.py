@@ -33,7 +33,9 @@ class TrainConfig:
 
     output_dir: str = described("runs/baseline", "folder of checkpoints, predictions and report")
     # data
-    data_dir: str = described("", "folder (or archive) of the data set; none of these: made-up data")
+    data_dir: str = described(
+        "", "folder (or archive) of the data set; none of these: made-up data"
+    )
     data_config: str = described("data_ids_april7", "configuration of the data set")
     train_file: str = described("", "file of training examples, instead of data_dir")
     validation_file: str = described("", "file of validation examples, instead of data_dir")
@@ -48,7 +50,7 @@ class TrainConfig:
     min_word_count: int = described(1, "words rarer than this have no vector of their own")
     # model
     settings: str = described("corrected", "corrected, or reproduce (the published baseline)")
-    model_options: dict[str, Any] = described({}, "fields of TwoWikiConfig, over the settings")
+    model_options: dict[str, Any] = described({}, "fields of TwoWikiConfig, over the settings")  # noqa: RUF009
     init_from: str = described("", "folder of a trained model to start from")
     # optimisation
     batch_size: int = described(24, "windows a step and process; halved when memory runs out")
@@ -77,7 +79,7 @@ class TrainConfig:
     save_every: int = described(0, "steps between checkpoints; 0 = at each evaluation")
     checkpoint_limit: int = described(2, "checkpoints kept, beside the best model")
     resume: str = described("", "checkpoint folder to go on from, or `auto` for the last one")
-    trackers: list[str] = described([], "tensorboard, trackio, wandb")
+    trackers: list[str] = described([], "tensorboard, trackio, wandb")  # noqa: RUF009
     workers: int = described(0, "processes that prepare batches")
     push_to_hub: bool = described(False, "upload the best model when done (token from the login)")
     hub_repo: str = described("", "repository to push to, as owner/name")
@@ -106,7 +108,7 @@ def parse_config(arguments: Sequence[str] | None = None) -> TrainConfig:
     """Read `--config FILE` and flags (flags win); flags of model options are accepted too."""
     from transformers import HfArgumentParser
 
-    parser = HfArgumentParser([_as_flags()], description="Train the baseline through accelerate.")
+    parser = HfArgumentParser(_as_flags(), description="Train the baseline through accelerate.")
     parser.add_argument("--config", default="", help="YAML file with any of these settings")
     known_options = model_option_types()
     for name, kind in known_options.items():
@@ -136,7 +138,9 @@ def parse_config(arguments: Sequence[str] | None = None) -> TrainConfig:
 def make_config(values: dict[str, Any], *, file: str | None = None) -> TrainConfig:
     """Check names, kinds and choices of settings, and fill in the rest."""
     _refuse_unknown(values, [*_field_names()], file, "setting")
-    _refuse_unknown(values.get("model_options", {}), list(model_option_types()), file, "model option")
+    _refuse_unknown(
+        values.get("model_options", {}), list(model_option_types()), file, "model option"
+    )
     if values.get("settings") == "reproduce":
         values = {**REPRODUCED_TRAINING, **values}
     for name, kind in typing.get_type_hints(TrainConfig).items():
@@ -178,7 +182,7 @@ def _field_names() -> set[str]:
     return {f.name for f in fields(TrainConfig)}
 
 
-def _as_flags() -> type:
+def _as_flags() -> Any:
     """Make a dataclass like TrainConfig whose fields are None unless a flag gives them."""
     from dataclasses import make_dataclass
 
@@ -189,8 +193,9 @@ def _as_flags() -> type:
             continue
         default = one.default if one.default is not MISSING else []
         text = f"{one.metadata['help']} (default: {default!r})".replace("%", "%%")
-        optional = typing.Optional[hints[one.name]]  # noqa: UP045
-        made.append((one.name, optional, field(default=None, metadata={"help": text})))
+        made.append(
+            (one.name, hints[one.name] | None, field(default=None, metadata={"help": text}))
+        )
     return make_dataclass("Flags", made)
 
 

@@ -82,7 +82,11 @@ def find_sources(config: TrainConfig) -> tuple[Source, Source]:
         return _of_splits(found, config.data_config, config.data_config, limits)
     if config.data_dir:
         place = Path(config.data_dir)
-        name = guess_config(place) if config.data_config == TrainConfig.data_config else config.data_config
+        name = (
+            guess_config(place)
+            if config.data_config == TrainConfig.data_config
+            else config.data_config
+        )
         return _of_splits(find_splits(place, name), name, str(place), limits)
     count = config.tiny_examples or TINY_EXAMPLES
     return (
@@ -115,7 +119,10 @@ def _of_splits(
             )
     splits = ("train", "validation")
     files = {split: found[split] for split in splits}
-    paths = {split: (files[split],) if isinstance(files[split], str) else tuple(files[split]) for split in splits}
+    paths = {
+        split: (files[split],) if isinstance(files[split], str) else tuple(files[split])
+        for split in splits
+    }
     return tuple(  # type: ignore[return-value]
         Source(place, paths[split], split, config, limit)
         for split, limit in zip(splits, limits, strict=True)

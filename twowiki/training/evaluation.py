@@ -66,7 +66,7 @@ def make_loader(
     numbers: Any = range(len(features))
     return DataLoader(
         numbers,
-        batch_sampler=BucketBatchSampler(  # type: ignore[arg-type]
+        batch_sampler=BucketBatchSampler(
             lengths, batch_size, seed=seed, shuffle=training, bucket=bucket
         ),
         collate_fn=NumberedCollator(features, config, labels=training),
@@ -169,14 +169,21 @@ def score_predictions(
     """Score predictions against the examples' gold."""
     from collections import defaultdict
 
-    from twowiki.scoring import KEYS, Gold, Scorer
+    from twowiki.rows import KEYS, Gold
+    from twowiki.scoring import Scorer
     from twowiki.signature import Settings
 
     scorer = Scorer(Settings())
     groups = defaultdict(list)
     for e, p in zip(examples, predictions, strict=True):
         gold = Gold(
-            e.id, e.answer or "", e.supporting_facts, e.evidences, e.type, e.answer_id, e.evidences_id
+            e.id,
+            e.answer or "",
+            e.supporting_facts,
+            e.evidences,
+            e.type,
+            e.answer_id,
+            e.evidences_id,
         )
         row = scorer.score_example(p, gold)
         groups[e.type].append(row.figures)

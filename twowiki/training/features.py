@@ -97,7 +97,10 @@ class Features(Sequence[Window]):
             raise IndexError(index)
         which = bisect_right(self._firsts, index) - 1
         view, row = self._view(which), index - self._firsts[which]
-        lists = {name: values[offsets[row] : offsets[row + 1]] for name, (offsets, values) in view["lists"].items()}
+        lists = {
+            name: values[offsets[row] : offsets[row + 1]]
+            for name, (offsets, values) in view["lists"].items()
+        }
         starts, question_starts = lists["token_starts"], lists["question_starts"]
         batch = self._batches[which]
         return Window(
@@ -128,7 +131,10 @@ class Features(Sequence[Window]):
                 "example": batch.column("example").to_numpy(),
                 "char_offset": batch.column("char_offset").to_numpy(),
                 "lists": {
-                    name: (batch.column(name).offsets.to_numpy(), batch.column(name).values.to_numpy())
+                    name: (
+                        batch.column(name).offsets.to_numpy(),
+                        batch.column(name).values.to_numpy(),
+                    )
                     for name in _LISTS
                 },
             }

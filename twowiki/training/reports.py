@@ -58,7 +58,7 @@ def commit() -> str | None:
 
 def render_by_type(by_type: Mapping[str, Mapping[str, float]], overall: Mapping[str, float]) -> str:
     """Write a table of figures, a line a question type."""
-    rows = [("", *COLUMNS)]
+    rows: list[tuple[str, ...]] = [("", *COLUMNS)]
     for name, figures in [*by_type.items(), ("all", overall)]:
         rows.append((name, *(f"{figures[column]:.2f}" for column in COLUMNS)))
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]

@@ -95,7 +95,11 @@ def settings_of(config: TrainConfig) -> TwoWikiConfig:
 
 def own_fields(config: TwoWikiConfig) -> dict[str, Any]:
     """Give the fields that TwoWikiConfig adds to the library's configuration."""
-    return {name: getattr(config, name) for name in TwoWikiConfig.__annotations__ if hasattr(config, name)}
+    return {
+        name: getattr(config, name)
+        for name in TwoWikiConfig.__annotations__
+        if hasattr(config, name)
+    }
 
 
 def build_vocabulary(

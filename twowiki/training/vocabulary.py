@@ -107,10 +107,7 @@ def read_vectors(
         extra: keep the first of the file's words too (the most frequent ones, as files go).
     """
     place = require_file(path, "Give a file of word vectors, such as glove.840B.300d.txt")
-    if place.suffix == ".npy":
-        found = _read_array(place)
-    else:
-        found = _read_lines(place)
+    found = _read_array(place) if place.suffix == ".npy" else _read_lines(place)
     vectors: dict[str, NDArray[numpy.float32]] = {}
     width = None
     for number, (word, vector) in enumerate(progress(found, what="vectors")):

@@ -1,0 +1,198 @@
+"""The baseline's speed on the CPU, against the published algorithm in the same run.
+
+Both sides run the same mathematics (reproduce settings) on the same made-up batch of the
+published size: 24 contexts of 634 to 1,199 tokens, 38 relation slots, one thread. Prints examples
+a CPU second and their ratio for training steps and predictions, examples encoded a CPU second
+and bytes an encoded example on disk. `--quick` uses a small batch, to see that it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import string
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from reference_baseline import ReferenceBaseline, decode, losses
+
+from twowiki.modeling.configuration import TwoWikiConfig
+from twowiki.modeling.conversion import (
+    convert_weights,
+    model_of,
+    reference_inputs,
+    reference_labels,
+)
+from twowiki.modeling.decoding import best_spans
+from twowiki.modeling.encoding import Encoder
+from twowiki.schema import Example, Fact, Paragraph, Triple
+from twowiki.training.features import encode_to_file
+from twowiki.training.memory import keep_freed_memory
+from twowiki.training.vocabulary import count_vocabulary, make_vocabulary
+
+WORDS, CHARACTERS, RELATIONS = 5000, 74, 38
+SENTENCE_TOKENS = 25
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small batch, no meaning")
+    parser.add_argument("--rounds", type=int, default=3, help="measured rounds of our side")
+    parser.add_argument("--batch", type=int, default=24, help="examples a batch, both sides")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    shortest, longest = (30, 60) if given.quick else (634, 1199)
+    batch, labels = make_batch(4 if given.quick else given.batch, shortest, longest)
+    torch.manual_seed(0)
+    theirs = ReferenceBaseline(WORDS, CHARACTERS, relations=RELATIONS)
+    ours = model_of(convert_weights(theirs.state_dict(), "made up"))
+    print(f"{'':22}{'published':>12}{'ours':>12}{'ratio':>9}")
+    predict = median(lambda: decode_quietly(theirs, batch), 1), None
+    keep_freed_memory()  # as train.py and `twowiki predict` do
+    ours.eval()
+    predict = predict[0], median(lambda: predict_ours(ours, batch), given.rounds)
+    show("predict, examples/s", len(labels["answer_type"]), *predict)
+    theirs.train()
+    train = median(lambda: losses(theirs(batch), labels).backward(), 1)
+    ours.train()
+    mine = median(lambda: train_ours(ours, batch, labels), given.rounds)
+    show("train, examples/s", len(labels["answer_type"]), train, mine)
+    encode(200 if given.quick else 2000)
+
+
+def median(work: Callable[[], Any], rounds: int) -> float:
+    """Give the median CPU seconds of a piece of work."""
+    spent = []
+    for _ in range(rounds):
+        started = time.process_time()
+        work()
+        spent.append(time.process_time() - started)
+    return statistics.median(spent)
+
+
+def show(what: str, examples: int, theirs: float, ours: float) -> None:
+    print(f"{what:22}{examples / theirs:12.2f}{examples / ours:12.2f}{theirs / ours:8.1f}x")
+
+
+def decode_quietly(model: ReferenceBaseline, batch: dict[str, torch.Tensor]) -> None:
+    """Predict without gradients: kinder to the published code than it is to itself."""
+    with torch.no_grad():
+        decode(model(batch))
+
+
+def predict_ours(model: Any, batch: dict[str, torch.Tensor]) -> None:
+    with torch.no_grad():
+        output = model(**reference_inputs(batch))
+        best_spans(output.start_logits.unsqueeze(-1), output.end_logits.unsqueeze(-1), None, 16)
+        for who in ("subject", "object"):
+            best_spans(output[f"{who}_start_logits"], output[f"{who}_end_logits"], None, 16)
+
+
+def train_ours(model: Any, batch: dict[str, torch.Tensor], labels: dict[str, torch.Tensor]) -> None:
+    inputs = {
+        **reference_inputs(batch),
+        **reference_labels(labels, {"relations": labels["relations"]}),
+    }
+    model(**inputs).loss.backward()
+
+
+def make_batch(
+    size: int, shortest: int, longest: int
+) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+    """Invent a batch of the published sizes."""
+    generator = torch.Generator().manual_seed(1)
+
+    def numbers(high: int, *shape: int, low: int = 0) -> torch.Tensor:
+        return torch.randint(low, high, shape, generator=generator)
+
+    lengths = torch.linspace(shortest, longest, size).long()
+    context = numbers(WORDS, size, longest, low=1)
+    context[torch.arange(longest) >= lengths.unsqueeze(1)] = 0
+    count = longest // SENTENCE_TOKENS
+    starts = (torch.arange(count) * SENTENCE_TOKENS).expand(size, -1)
+    ends = torch.minimum(starts + SENTENCE_TOKENS, lengths.unsqueeze(1))
+    bounds = torch.stack([starts, torch.maximum(ends, starts)], dim=-1)
+    words = numbers(CHARACTERS, WORDS, 16)  # equal words are spelled equally
+    questions = numbers(WORDS, size, 25, low=1)
+    batch = {
+        "context_idxs": context,
+        "context_char_idxs": words[context],
+        "ques_idxs": questions,
+        "ques_char_idxs": words[questions],
+        "sentence_bounds": bounds,
+    }
+    labels = {
+        "answer_type": numbers(3, size),
+        "start_positions": numbers(shortest, size),
+        "end_positions": numbers(shortest, size),
+        "support": numbers(2, size, count),
+        "relations": numbers(2, size, RELATIONS),
+    }
+    for name in ("subject_start", "subject_end", "object_start", "object_end"):
+        labels[name] = numbers(shortest, size, RELATIONS)
+    return batch, labels
+
+
+def made_up_examples(count: int) -> list[Example]:
+    """Invent examples of the real sizes: ten paragraphs, about 600 words and 35 sentences."""
+    rng = random.Random(2)
+    words = [
+        "".join(rng.choices(string.ascii_lowercase, k=rng.randrange(2, 10))) for _ in range(9000)
+    ]
+    examples = []
+    for number in range(count):
+        context = tuple(
+            Paragraph(
+                " ".join(rng.choices(words, k=3)).title(),
+                tuple(
+                    " ".join(rng.choices(words, k=rng.randrange(10, 25))).capitalize() + ", 1907."
+                    for _ in range(rng.randrange(2, 6))
+                ),
+            )
+            for _ in range(10)
+        )
+        gold = context[:2]
+        evidences = tuple(
+            Triple(p.title, "director", " ".join(p.sentences[0].split(" ")[1:3])) for p in gold
+        )
+        question = f"Who is the father of the director of {gold[0].title}?"
+        facts = tuple(Fact(paragraph.title, 0) for paragraph in gold)
+        answer = evidences[1].object
+        examples.append(
+            Example(str(number), question, "compositional", context, facts, evidences, (), answer)
+        )
+    return examples
+
+
+def encode(count: int) -> None:
+    """Measure encoding in the corrected settings, and its size on disk."""
+    examples = made_up_examples(count)
+    counts = count_vocabulary(examples, TwoWikiConfig())
+    tokenizer, sizes = make_vocabulary(counts, TwoWikiConfig())
+    encoder = Encoder(TwoWikiConfig(**sizes), tokenizer)
+    windows = [window for example in examples for window in encoder.encode(example)]
+    tokens = sum(len(window.token_ids) for window in windows) / len(examples)
+
+    def work() -> None:
+        for example in examples:
+            encoder.encode(example)
+
+    spent = median(work, 3)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "features.arrow"
+        encode_to_file(examples, encoder, path)
+        size = path.stat().st_size / len(examples)
+    published = (2250 + 2250 * 16 + 80 + 80 * 16) * 8 + 5 * RELATIONS * 8 + 15_700
+    rate = len(examples) / spent
+    print(f"\nencoding, {tokens:.0f} tokens an example: {rate:,.0f} examples a CPU second")
+    sizes_kb = f"{size / 1000:.1f} kB an example; the published records {published / 1000:.0f} kB"
+    print(f"on disk: {sizes_kb}: 1/{published / size:.1f}")
+
+
+if __name__ == "__main__":
+    main()

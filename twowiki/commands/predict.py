@@ -1,0 +1,179 @@
+"""Predict with a saved model on a split and write the official prediction file.
+
+MODEL is a folder that training or `twowiki convert-baseline` wrote, or a hub repository of this
+package's models. DATA is any official file, archive or data folder (with --split). OUT is the
+JSON that `twowiki score` and the leaderboard take. Finished parts are kept beside OUT until the
+end, so that a run that was cut off goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from twowiki.errors import DataError
+from twowiki.files import progress, write_json
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("model", help="folder of a saved model, or a hub repository")
+    parser.add_argument("data", help="official file, zip, jsonl, Parquet or data folder")
+    parser.add_argument("out", help="prediction file to write")
+    parser.add_argument("--split", help="split of DATA, where it holds several")
+    parser.add_argument("--config", help="release of DATA, where its name does not tell")
+    parser.add_argument("--batch-size", type=int, default=48, help="windows at once (default 48)")
+    parser.add_argument("--part", type=int, default=480, help="examples of a part (default 480)")
+    parser.add_argument(
+        "--scores", help="also write every score and span, one JSON line a question"
+    )
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: cuda if there is one)")
+    parser.add_argument(
+        "--trust-remote-code", action="store_true", help="run the code of a hub repository's model"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Predict; give the exit status."""
+    import torch
+
+    from twowiki.sources import read_examples
+    from twowiki.training.memory import keep_freed_memory
+
+    if args.part < 1 or args.batch_size < 1:
+        raise DataError("must be at least 1", field="part" if args.part < 1 else "batch-size")
+    keep_freed_memory()
+    model = load_model(args.model, trust=args.trust_remote_code)
+    device = args.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    model.to(device)
+    parts = Path(f"{args.out}.parts")
+    identity = identify(args, model)
+    done = open_parts(parts, identity)
+    examples = read_examples(args.data, args.config, args.split)
+    numbered = enumerate(parts_of(examples, args.part))
+    for number, part in progress(numbered, what="predicting"):
+        if number in done:
+            continue
+        answers = model.answer(part, batch_size=args.batch_size)
+        write_json(
+            parts / f"{number}.json",
+            [to_record(e, a) for e, a in zip(part, answers, strict=True)],
+            indent=None,
+        )
+        done.add(number)
+    if not done:
+        raise DataError("holds no examples", file=args.data)
+    records = [record for number in sorted(done) for record in read_part(parts / f"{number}.json")]
+    finish(args, records)
+    for path in [*parts.iterdir()]:
+        path.unlink()
+    parts.rmdir()
+    print(f"{args.out}: {len(records)} predictions", file=sys.stderr)
+    return 0
+
+
+def load_model(place: str, *, trust: bool = False) -> Any:
+    """Load a model of this package from a folder or the hub."""
+    from transformers import AutoModel
+
+    import twowiki.modeling.registration  # noqa: F401
+
+    if Path(place).exists() and not (Path(place) / "config.json").is_file():
+        raise DataError(
+            "holds no saved model (no config.json)",
+            file=place,
+            remedy="Give a folder that training or `twowiki convert-baseline` wrote",
+        )
+    try:
+        model = AutoModel.from_pretrained(place, trust_remote_code=trust)
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"cannot be loaded ({str(error).splitlines()[0]})",
+            file=place,
+            remedy="Give the folder of a saved model, or a repository of this package's models",
+        ) from error
+    if not hasattr(model, "answer"):
+        raise DataError(f"is a {type(model).__name__}, no model of this package", file=place)
+    return model.eval()
+
+
+def identify(args: argparse.Namespace, model: Any) -> dict[str, Any]:
+    """Say what a run's parts depend on; parts of another run are not used."""
+    weights = hashlib.sha256()
+    for name, value in sorted(model.state_dict().items()):
+        weights.update(name.encode())
+        weights.update(value.detach().cpu().contiguous().numpy().tobytes())
+    place = Path(args.data)
+    stamps = sorted(
+        (str(path.relative_to(place)), path.stat().st_size, path.stat().st_mtime_ns)
+        for path in ([place] if place.is_file() else place.rglob("*"))
+        if path.is_file()
+    )
+    return {
+        "weights": weights.hexdigest(),
+        "config": json.loads(model.config.to_json_string()),
+        "data": [str(place.resolve()), json.loads(json.dumps(stamps))],
+        "split": [args.split, args.config],
+        "part": args.part,
+    }
+
+
+def open_parts(folder: Path, identity: dict[str, Any]) -> set[int]:
+    """Give the parts that are done; a folder of another run is emptied."""
+    note = folder / "run.json"
+    folder.mkdir(parents=True, exist_ok=True)
+    if note.is_file() and json.loads(note.read_text(encoding="utf-8")) == identity:
+        return {int(path.stem) for path in folder.glob("*.json") if path.stem.isdigit()}
+    for path in folder.glob("*.json"):
+        path.unlink()
+    write_json(note, identity)
+    return set()
+
+
+def parts_of(examples: Iterator[Any], size: int) -> Iterator[list[Any]]:
+    """Cut a stream into lists of one size; the last may be shorter."""
+    while part := list(islice(examples, size)):
+        yield part
+
+
+def to_record(example: Any, answer: Any) -> dict[str, Any]:
+    """Keep all that is said about one question."""
+    return {
+        "id": example.id,
+        "answer": answer.answer,
+        "answer_type": answer.answer_type,
+        "answer_score": round(answer.answer_score, 6),
+        "answer_span": answer.answer_span,
+        "sp": answer.supporting_facts,
+        "sentences": [[t, n, round(score, 6)] for t, n, score in answer.sentence_scores],
+        "evidence": [list(triple[:3]) for triple in answer.evidences],
+        "triples": [
+            {"score": round(triple.score, 6), "spans": [triple.subject_span, triple.object_span]}
+            for triple in answer.evidences
+        ],
+    }
+
+
+def read_part(path: Path) -> list[dict[str, Any]]:
+    """Read the records of a part."""
+    records: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    return records
+
+
+def finish(args: argparse.Namespace, records: Sequence[dict[str, Any]]) -> None:
+    """Write the prediction file, and the scores if they are asked for."""
+    from twowiki.files import write_json_lines
+
+    official = {
+        key: {record["id"]: record[key] for record in records}
+        for key in ("answer", "sp", "evidence")
+    }
+    if args.scores:
+        write_json_lines(args.scores, records)
+    write_json(args.out, official)
