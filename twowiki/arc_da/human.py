@@ -232,6 +232,8 @@ def bootstrap_ratings(
 ) -> tuple[float, float]:
     """Draw the interval of a system's mean over items, resampling items, raters or both.
 
+    A rater drawn twice counts twice: an item's weight is the drawn share of its ratings.
+
     Args:
         items: of each rating, its item's number from 0.
         raters: of each rating, its rater's number from 0.
@@ -242,6 +244,7 @@ def bootstrap_ratings(
         Lower and upper end, on the ratings' scale.
     """
     item_count, rater_count = int(items.max()) + 1, int(raters.max()) + 1
+    ratings_of = np.bincount(items, minlength=item_count)
     generator = np.random.default_rng(settings.seed)
     means = np.empty(settings.resamples)
     for draw in range(settings.resamples):
@@ -251,7 +254,7 @@ def bootstrap_ratings(
             weights = np.bincount(drawn, minlength=rater_count)[raters].astype(np.float64)
         rated = np.bincount(items, weights=weights, minlength=item_count)
         sums = np.bincount(items, weights=weights * values, minlength=item_count)
-        times = (rated > 0).astype(np.float64)
+        times = rated / ratings_of
         if settings.over != "raters":
             drawn = generator.integers(item_count, size=item_count)
             times *= np.bincount(drawn, minlength=item_count)
@@ -259,7 +262,7 @@ def bootstrap_ratings(
         total = times.sum()
         means[draw] = (times * scores).sum() / total if total else np.nan
     tail = (1 - settings.confidence) / 2
-    low, high = np.nanquantile(means, [tail, 1 - tail])
+    low, high = np.quantile(means[~np.isnan(means)], [tail, 1 - tail])
     return float(low), float(high)
 
 

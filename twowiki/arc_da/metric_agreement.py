@@ -227,8 +227,16 @@ def _pearson_intervals(
         spread = np.sqrt((weights @ apart**2) * (weights @ people**2))
         product = weights @ (apart * people[:, None])
         drawn[row] = np.divide(product, spread, out=np.full(len(spread), np.nan), where=spread > 0)
-    ends: NDArray[np.float64] = np.nanquantile(drawn, [0.025, 0.975], axis=0).T
-    return ends
+    return np.array([_inner_range(column) for column in drawn.T])
+
+
+def _inner_range(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Give the middle 95% of the defined values; nan if there are none."""
+    defined = values[~np.isnan(values)]
+    if not len(defined):
+        return float("nan"), float("nan")
+    low, high = np.quantile(defined, [0.025, 0.975])
+    return float(low), float(high)
 
 
 def _auc(values: NDArray[np.float64], human: NDArray[np.float64]) -> float:

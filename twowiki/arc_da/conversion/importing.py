@@ -70,7 +70,7 @@ def merge_submissions(
         key: secret that hides workers' ids.
 
     Returns:
-        All records in a fixed order, and counts of what came in.
+        All records by question, then in order of arrival, and counts of what came in.
     """
     merged = {(record["question_id"], record["worker"]): record for record in known}
     counts: Counter[str] = Counter()
@@ -87,10 +87,7 @@ def merge_submissions(
         counts["same" if before == record else "replaced" if before else "new"] += 1
         merged[place] = record
     order = {question_id: place for place, question_id in enumerate(filtered)}
-    records = sorted(
-        merged.values(),
-        key=lambda r: (order.get(r["question_id"], len(order)), r["question_id"], r["worker"]),
-    )
+    records = sorted(merged.values(), key=lambda record: order.get(record["question_id"], -1))
     return records, {"submissions": dict(sorted(counts.items())), **count_records(records)}
 
 

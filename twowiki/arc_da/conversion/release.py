@@ -30,7 +30,9 @@ def released_questions(
     for source in sources:
         state = states.get(source["question_id"])
         if state is not None and state.decision == "accept":
-            question = Question(source["question_id"], source["tag"], state.question, state.texts)
+            question = Question(
+                source["question_id"], source["tag"], state.question, state.confirmed
+            )
             splits.setdefault(source["split"], []).append(question)
     return {split: splits[split] for split in SPLITS if split in splits}
 

@@ -156,9 +156,12 @@ def apply_step(state: State, step: Step) -> State:
     if op in ("add_answer", "add_short_version"):
         if not after or state.find(after) is not None:
             raise ValueError("the new answer is empty or already there")
-        if op == "add_short_version" and (before is None or state.find(before) is None):
-            raise ValueError("the answer that it shortens is not there")
+        known = None if before is None else state.find(before)
+        if known is None and (before is not None or op == "add_short_version"):
+            raise ValueError("the answer that it rewords or shortens is not there")
         new = Answer(after, ("expert",), short_of=before, verified=True)
+        if known is not None and op == "add_answer":
+            new = known._replace(text=after, origins=_joined(known.origins), verified=True)
         return state._replace(answers=(*state.answers, new))
     raise ValueError(f"unknown operation {op!r}")
 
@@ -234,6 +237,10 @@ def parse_event(raw: Mapping[str, Any]) -> Event:
         if not isinstance(raw[name], str) and not (optional and raw[name] is None):
             raise DataError("must be text", record=f"seq {seq}", field=name)
     return Event(**raw)
+
+
+def _joined(origins: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*origins, "expert")))
 
 
 def _touch(state: State, op: str, text: str | None) -> State:

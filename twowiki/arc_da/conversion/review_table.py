@@ -21,8 +21,16 @@ from twowiki.arc_da.conversion.review import (
 from twowiki.arc_da.conversion.screening import ScreenSettings, content_words
 from twowiki.arc_da.conversion.tasks import free_cell
 from twowiki.arc_da.label_studio import Annotation, prefill, project
+from twowiki.arc_da.scoring import answer_tokens
 
 LONG = 5  # words; a question whose answers are all longer needs a short version
+WEAK = frozenset(  # words that end no short answer
+    (
+        *("than", "can", "from", "both", "over", "up", "out", "down", "so", "more", "less", "very"),
+        *("because", "its", "his", "her", "our", "who", "which", "when", "where", "while", "made"),
+        *("have", "has", "had", "were", "been", "being", "other", "same", "all", "each", "through"),
+    )
+)
 COLUMNS = (
     *("question_id", "split", "original_question", "options", "workers", "origins"),
     *("proposed_question", "proposed_short", "question", "answers", "short"),
@@ -184,6 +192,8 @@ def propose_short(texts: Sequence[str]) -> list[str]:
         if len(texts[place].split()) <= LONG and not covers:
             continue
         run = max((_shared_run(long, other) for other in others), key=len, default=[])
+        while run and (run[-1] in WEAK or len(run[-1]) < 3):
+            run = run[:-1]
         for candidate in (" ".join(run), *run[-1:]):
             if candidate and candidate not in known:
                 proposed.setdefault(candidate)
@@ -226,22 +236,29 @@ def _wording(edited: Edited, state: State) -> list[Step]:
         raise ValueError("the question is empty")
     if edited.question != state.question:
         steps.append(Step("reword_question", before=state.question, after=edited.question))
+    wanted = (*edited.answers, *edited.short)
+    for text in edited.answers:
+        met = state.find(text)
+        if met is None:
+            steps.append(Step("add_answer", before=_same(text, state), after=text))
+        elif not met.verified:
+            steps.append(Step("verify_answer", before=text))
+    for text in edited.short:
+        if text not in edited.answers and state.find(text) is None:
+            steps.append(Step("add_short_version", before=_lengthened(text, edited), after=text))
     note = edited.reason or None
     steps += [
         Step("remove_answer", before=text, reason=note)
         for text in state.texts
-        if text not in edited.answers
+        if text not in wanted
     ]
-    for text in edited.answers:
-        met = state.find(text)
-        if met is None:
-            steps.append(Step("add_answer", after=text))
-        elif not met.verified:
-            steps.append(Step("verify_answer", before=text))
-    for text in edited.short:
-        if text not in edited.answers:
-            steps.append(Step("add_short_version", before=_lengthened(text, edited), after=text))
     return steps
+
+
+def _same(text: str, state: State) -> str | None:
+    """Find the answer that a new wording differs from in case, articles and punctuation alone."""
+    key = answer_tokens(text)
+    return next((known for known in state.texts if key and answer_tokens(known) == key), None)
 
 
 def _lengthened(short: str, edited: Edited) -> str:

@@ -67,7 +67,7 @@ def export_review(
     }
     work.replace_folder("review-export", made, overwrite=overwrite)
     counts = {"questions": len(review.replay.states), "exported": len(rows)}
-    work.finish("review-export", work.fingerprint("review-export", {}), counts)
+    work.finish("review-export", work.fingerprint("review-export", {}), counts, made)
     return counts
 
 

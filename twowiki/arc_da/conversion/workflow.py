@@ -104,7 +104,7 @@ def export_tasks(
         "answers_wanted": sum(question["wanted"] for question in chosen),
         "files": sorted(made),
     }
-    work.finish("export-tasks", work.fingerprint("export-tasks", settings), counts)
+    work.finish("export-tasks", work.fingerprint("export-tasks", settings), counts, made)
     return Result(counts)
 
 
@@ -196,7 +196,7 @@ def run_release(work: Workspace, *, allowed: Collection[str] = ()) -> Result:
     work.replace_folder("release", made, overwrite=True)
     counts = stage_counts(review)
     settings = {"allowed": sorted(allowed)}
-    work.finish("release", work.fingerprint("release", settings), counts)
+    work.finish("release", work.fingerprint("release", settings), counts, made)
     return Result(counts)
 
 

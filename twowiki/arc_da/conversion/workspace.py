@@ -8,7 +8,7 @@ command that makes it. Nothing here depends on the clock.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -68,11 +68,8 @@ class Workspace:
         """
         for name in STAGES[stage].reads:
             if not self.path(name).exists():
-                raise DataError(
-                    f"{name} is missing, which {stage} needs",
-                    file=self.folder,
-                    remedy=f"Make it with: {_maker(name).command} {self.folder}",
-                )
+                problem = f"{name} is missing, which {stage} needs"
+                raise DataError(problem, file=self.folder, remedy=self._remedy(name))
 
     def read(self, name: str) -> Iterator[dict[str, Any]]:
         """Read a stage's records.
@@ -82,8 +79,7 @@ class Workspace:
         """
         path = self.path(name)
         if not path.exists():
-            remedy = f"Make it with: {_maker(name).command} {self.folder}"
-            raise DataError("no such file", file=path, remedy=remedy)
+            raise DataError("no such file", file=path, remedy=self._remedy(name))
         if not path.stat().st_size:
             return
         for _, record in read_records(str(path)):
@@ -99,11 +95,23 @@ class Workspace:
         entry = self.manifest().get(stage)
         if entry is None or any(entry.get(key) != fingerprint[key] for key in fingerprint):
             return False
-        return bool(entry["outputs"] == self._outputs(stage))
+        return all(
+            self.path(name).is_file() and sha256_of(self.path(name)) == digest
+            for name, digest in entry["outputs"].items()
+        )
 
-    def finish(self, stage: str, fingerprint: Mapping[str, Any], counts: Mapping[str, Any]) -> None:
-        """Write into the manifest what a stage did."""
-        entry = {**fingerprint, "outputs": self._outputs(stage), "counts": _plain(counts)}
+    def finish(
+        self,
+        stage: str,
+        fingerprint: Mapping[str, Any],
+        counts: Mapping[str, Any],
+        made: Iterable[str] = (),
+    ) -> None:
+        """Write into the manifest what a stage did; `made` are the files of a stage's folder."""
+        names = STAGES[stage].writes
+        written = [f"{names[0]}/{name}" for name in made] or list(names)
+        outputs = {name: sha256_of(self.path(name)) for name in written}
+        entry = {**fingerprint, "outputs": outputs, "counts": _plain(counts)}
         entries = {**self.manifest(), stage: entry}
         ordered = {name: entries[name] for name in STAGES if name in entries}
         write_json(self.path(MANIFEST), ordered)
@@ -161,15 +169,13 @@ class Workspace:
             states[name] = f"stale: {', '.join(changed)} changed since" if changed else "done"
         return states
 
-    def _outputs(self, stage: str) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for name in STAGES[stage].writes:
-            path = self.path(name)
-            files = sorted(path.rglob("*")) if path.is_dir() else [path]
-            for file in files:
-                if file.is_file():
-                    found[file.relative_to(self.folder).as_posix()] = sha256_of(file)
-        return found
+    def _remedy(self, name: str) -> str:
+        """Name the command to begin with: the earliest stage that has not run."""
+        maker = _maker(name)
+        for read in maker.reads:
+            if not self.path(read).exists():
+                return self._remedy(read)
+        return f"Make it with: {maker.command} {self.folder}"
 
 
 def _maker(name: str) -> Stage:
