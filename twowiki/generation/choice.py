@@ -6,7 +6,7 @@ reason.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -133,21 +133,27 @@ def _balanced(
     dropped: list[tuple[str, Row, str]],
     kind: str,
 ) -> list[tuple[Sample, Row]]:
-    """Drop the later ones of the commoner of yes and no."""
+    """Take yes and no in turn, by their share; what is left of the commoner one is dropped.
+
+    Every start of the result is balanced, so that a limit later keeps it so.
+    """
     if yes_share is None:
         return ready
-    counts = Counter(sample.answer for sample, _ in ready)
-    total = min(
-        counts["yes"] / yes_share if yes_share else float("inf"),
-        counts["no"] / (1 - yes_share) if yes_share < 1 else float("inf"),
-    )
-    left = {"yes": round(total * yes_share), "no": round(total * (1 - yes_share))}
-    kept = []
-    for sample, row in ready:
-        if sample.answer in left:
-            if left[sample.answer] <= 0:
-                dropped.append((kind, row, "yes_no_balance"))
-                continue
-            left[sample.answer] -= 1
-        kept.append((sample, row))
+    waiting = {
+        answer: deque(entry for entry in ready if entry[0].answer == answer)
+        for answer in ("yes", "no")
+    }
+    kept: list[tuple[Sample, Row]] = []
+    taken = {"yes": 0, "no": 0}
+    for entry in ready:
+        if entry[0].answer not in waiting:
+            kept.append(entry)
+            continue
+        so_far = taken["yes"] + taken["no"] + 1
+        wanted = "yes" if taken["yes"] < round(yes_share * so_far, 9) else "no"
+        if waiting[wanted]:
+            kept.append(waiting[wanted].popleft())
+            taken[wanted] += 1
+    for left in waiting.values():
+        dropped.extend((kind, row, "yes_no_balance") for _, row in left)
     return kept

@@ -90,15 +90,17 @@ def write_outputs(run: Run, out: Path) -> dict[str, Any]:
     report = make_report(run, of_split, splits)
     write_json(out / "report.json", report)
     write_text(out / "report.html", render_html(report))
-    write_parquet(out)
+    write_parquet(out, empty=not report["samples"])
     return report
 
 
-def write_parquet(out: Path) -> None:
+def write_parquet(out: Path, *, empty: bool) -> None:
     """Write the Parquet folder from the JSON files, by the package's own export."""
     from twowiki.exporting import export
 
     target = out / "parquet"
     if target.exists():
         shutil.rmtree(target)
+    if empty:
+        return
     export(out, target, config="data_ids_april7")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
@@ -52,6 +53,13 @@ CONTEXTS = {
     "distractors": "golds facts hits linked answers needs",
     "context_pages": "distractors golds linked sentences",
 }
+_GROUNDED = pa.schema(
+    [
+        ("s", pa.int64()), ("p", pa.int64()), ("o", pa.int64()), ("stmt_id", pa.string()),
+        ("n_values", pa.int64()), ("norm", pa.string()), ("says", pa.int64()),
+        ("sent_id", pa.int64()),
+    ]
+)  # fmt: skip
 ROWS_A_BUCKET = 2_000_000
 FILMS_A_CELL = 8
 
@@ -104,7 +112,11 @@ def ground(engine: Engine, tables: Tables, folder: Path) -> None:
 
     A bucket that is there already is left: a stopped run goes on with the next one.
     """
-    facts, texts = buckets_of(tables["subject_facts"]), buckets_of(tables["texts"])
+    facts, texts = (
+        buckets_of(tables[name]) if name in tables else {} for name in ("subject_facts", "texts")
+    )
+    if not set(facts) & set(texts):  # nothing to look for: the table has no rows
+        write_part(folder / "grounded", "part-none", _GROUNDED.empty_table())
     for bucket in sorted(set(facts) & set(texts)):
         out = folder / "grounded" / f"bucket-{bucket:05d}"
         if out.is_dir():

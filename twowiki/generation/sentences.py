@@ -23,11 +23,12 @@ _STARTERS = frozenset(
 # After these a name follows: never a cut.
 _TITLES = frozenset(
     "mr mrs ms dr prof st sts mt ft gen col lt capt cpt cmdr adm maj sgt cpl pvt rev revd fr hon "
-    "pres gov sen rep amb msgr mgr sr. messrs mme mlle vs no nos vol vols op opp pp p pt ch fig "
-    "figs eq ed eds trans cf c ca circa approx b d r fl e.g i.e viz nr bros jan feb mar apr jun "
-    "jul aug sep sept oct nov dec mon tue wed thu fri al art arts sec dept ave blvd rd lit orig "
-    "abbr ref resp hr hz var subsp spp sp cit ibid bp brig supt insp const".split()
+    "pres gov sen rep amb msgr mgr sr. messrs mme mlle vs ed eds trans cf c ca circa approx b d r fl "
+    "e.g i.e viz nr bros jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri al art arts "
+    "sec dept ave blvd lit orig abbr resp hr hz var subsp spp sp cit ibid bp brig supt insp const".split()
 )
+# After these a number follows, else it is a word of its own.
+_NUMBERED = frozenset("no nos vol vols op opp pp p pt ch fig figs eq ref rd".split())
 # After these a sentence may end: the next word decides.
 _EITHER = frozenset(
     "jr sr inc ltd co corp llc plc bv ag esq etc u.s u.k d.c u.s.a l.a n.y a.m p.m b.c a.d b.c.e "
@@ -86,11 +87,13 @@ def _is_end(text: str, match: re.Match[str], masked: Sequence[tuple[int, int]]) 
     if match.group()[0] != ".":
         return True
     before = _LAST_WORD.search(text, max(0, stop - 30), stop)
-    return before is None or _word_may_end(before[1], starts)
+    return before is None or _word_may_end(before[1], word[:1].isdigit(), starts)
 
 
-def _word_may_end(word: str, starts: bool) -> bool:
+def _word_may_end(word: str, number_follows: bool, starts: bool) -> bool:
     folded = word.casefold()
+    if folded in _NUMBERED:
+        return not number_follows
     if folded in _EITHER:
         return starts
     if folded in _TITLES:

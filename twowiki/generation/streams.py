@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import orjson
 
-_READ = 1 << 20
+_READ = 1 << 18
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZ": "bzip2", b"PK": "zip"}
 
 
@@ -37,7 +37,7 @@ class LineBlocks:
 
     Args:
         path: the file; its first bytes tell its compression, not its name.
-        size: the least number of bytes in a block, the last one apart.
+        size: the most bytes in a block, unless one line alone has more.
         ending: what a block ends with: a line's end, or an element's.
 
     After the iteration `truncated` says whether compressed data ended early or was damaged; the
@@ -50,6 +50,7 @@ class LineBlocks:
         self.path, self.size, self.ending, self.truncated = Path(path), size, ending, False
 
     def __iter__(self) -> Iterator[bytes]:
+        rest = b""
         pieces: list[bytes] = []
         length = 0
         for piece in self._pieces():
@@ -57,17 +58,28 @@ class LineBlocks:
             length += len(piece)
             if length < self.size:
                 continue
-            joined = b"".join(pieces)
-            cut = self._last_end(joined)
-            if cut:
-                yield joined[:cut]
-            pieces, length = [joined[cut:]], len(joined) - cut
+            rest = b"".join(pieces)
+            start = 0
+            while len(rest) - start >= self.size:
+                cut = self._cut(rest, start)
+                if not cut:
+                    break
+                yield rest[start:cut]
+                start = cut
+            pieces, length = [rest[start:]], len(rest) - start
         rest = b"".join(pieces)
         self.truncated = self.truncated or self._is_cut_short(rest)
         if self.truncated:
             rest = rest[: self._last_end(rest)]
         if rest:
             yield rest
+
+    def _cut(self, text: bytes, start: int) -> int:
+        """Give the end of the block that starts there: it depends on the text alone."""
+        found = text.rfind(self.ending, start, start + self.size)
+        if found < 0:
+            found = text.find(self.ending, start + self.size - len(self.ending) + 1)
+        return 0 if found < 0 else found + len(self.ending)
 
     def _is_cut_short(self, rest: bytes) -> bool:
         """Tell whether the file's end is the middle of a record."""
