@@ -19,6 +19,7 @@ from twowiki.errors import DataError
 COMMANDS = {
     "arc-da": ("twowiki.commands.arc_da", "ARC-DA: statistics, scores, conversion, human ratings"),
     "generate": ("twowiki.commands.generate", "dumps in, a 2Wiki-style data set out"),
+    "world": ("twowiki.commands.world", "write a fictional world's dumps; measure difficulty"),
     "verify": ("twowiki.commands.verify", "compare two generated data sets"),
     "explain": ("twowiki.commands.explain", "say where a generated sample comes from"),
     "export": ("twowiki.commands.export", "write typed Parquet shards and a card"),

@@ -1,6 +1,7 @@
 """Generate a 2WikiMultiHopQA-style data set from a Wikidata dump and Wikipedia summaries.
 
   twowiki generate --wikidata latest-all.json.gz --paragraphs para_with_hyperlink.jsonl --out DIR
+  twowiki generate --world "people=2000,films=1500,seed=7" --out DIR
 
 DIR gets train.json, dev.json and test.json in the authors' format, id_aliases.json, report.html,
 report.json, provenance.jsonl and a Parquet folder. Run it again after a stop: it goes on.
@@ -12,6 +13,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from twowiki.errors import DataError
 from twowiki.schema import TWO_WIKI_TYPES
@@ -23,17 +25,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--wikidata",
         type=Path,
-        required=True,
         metavar="DUMP",
         help="Wikidata JSON dump, one entity a line: plain, .gz or .bz2 (.gz reads fastest)",
     )
     add(
         "--paragraphs",
         type=Path,
-        required=True,
         metavar="FILE",
         help="Wikipedia summaries: para_with_hyperlink JSON lines (plain, .gz, .bz2, .zip), "
         "wikimedia/wikipedia Parquet or JSON lines, or pages-articles XML; a file or a folder",
+    )
+    add(
+        "--world",
+        metavar="SETTINGS",
+        help="a fictional world instead of dumps: people, films, seed, unique_names, aliases, "
+        "missing, mismatch (see twowiki world --help)",
     )
     add("--out", type=Path, required=True, metavar="DIR", help="the folder to write")
     add(
@@ -49,6 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="samples of each type, or all: every pair compared, nothing balanced away; for small "
         "dumps (default: %(default)s)",
+    )
+    add(
+        "--mix",
+        choices=("even", "paper"),
+        default="even",
+        help="paper: four times --limit-per-type in all, the types in the shares of the paper's "
+        "Table 2 (default: %(default)s)",
     )
     add("--seed", default="0", help="what every draw depends on (default: %(default)s)")
     add(
@@ -110,6 +123,23 @@ def _limit(text: str) -> int | None:
     return int(text)
 
 
+def _inputs(args: argparse.Namespace) -> tuple[Path, Path, Any]:
+    """Give the dumps, and the settings of the world whose dumps they are (None for real ones)."""
+    if args.world is not None:
+        from twowiki.worlds.config import parse_world
+        from twowiki.worlds.generating import prepare_dumps
+
+        if args.wikidata or args.paragraphs:
+            raise DataError("--world and dumps", remedy="Give one or the other.")
+        world = parse_world(args.world)
+        return *prepare_dumps(world, (args.work or args.out / "work") / "world"), world
+    if args.wikidata is None or args.paragraphs is None:
+        raise DataError(
+            "no dumps", remedy="Give --wikidata and --paragraphs, or --world for a fictional world."
+        )
+    return args.wikidata, args.paragraphs, None
+
+
 def run(args: argparse.Namespace) -> int:
     """Generate and say what came out."""
     from twowiki.generation.config import GenerateConfig, Resources
@@ -119,9 +149,10 @@ def run(args: argparse.Namespace) -> int:
         raise DataError(f"--workers is {args.workers}", remedy="Give a number from 1.")
     named = [kind for text in args.types for kind in text.split(",") if kind]
     wanted = {kind.strip().replace("-", "_") for kind in named}
+    wikidata, paragraphs, world = _inputs(args)
     config = GenerateConfig(
-        wikidata=args.wikidata,
-        paragraphs=args.paragraphs,
+        wikidata=wikidata,
+        paragraphs=paragraphs,
         types=tuple(
             [kind for kind in TWO_WIKI_TYPES if kind in wanted]
             + sorted(wanted - set(TWO_WIKI_TYPES))
@@ -132,6 +163,7 @@ def run(args: argparse.Namespace) -> int:
         yes_share=args.yes_share,
         drop_unstated=args.drop_unstated,
         allow_truncated=args.allow_truncated,
+        mix=args.mix,
     )
     resources = Resources(
         work=args.work or args.out / "work",
@@ -143,8 +175,21 @@ def run(args: argparse.Namespace) -> int:
     report = generate(config, args.out, resources)
     for kind, row in report["types"].items():
         print(f"{kind:18} {row['samples']:>9,}")
+    for kind, row in report["types"].items() if args.mix == "paper" else ():
+        wanted = config.limit_of(kind) or 0
+        if row["samples"] < 0.8 * wanted:
+            print(
+                f"--mix paper: {row['samples']:,} of {wanted:,} {kind} samples; lower "
+                "--limit-per-type, or give larger dumps",
+                file=sys.stderr,
+            )
     splits = {name: sum(counts.values()) for name, counts in report["splits"].items()}
     print(", ".join(f"{name} {count:,}" for name, count in splits.items()))
+    if world is not None and report["samples"]:
+        from twowiki.worlds.difficulty import render_difficulty
+        from twowiki.worlds.generating import add_difficulty
+
+        print(render_difficulty(add_difficulty(world, args.out, report)))
     print(f"report: {args.out / 'report.html'}")
     if not report["samples"]:
         print("no sample passed: see the reasons in the report", file=sys.stderr)

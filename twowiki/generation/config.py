@@ -10,6 +10,13 @@ from twowiki.errors import DataError
 from twowiki.schema import TWO_WIKI_TYPES
 
 VERSION = 1  # counts changes of what the same dumps and seed give
+PAPER_MIXES = ("even", "paper")
+PAPER_MIX = {
+    "comparison": 57_989,
+    "inference": 7_478,
+    "compositional": 86_979,
+    "bridge_comparison": 40_160,
+}  # Table 2
 
 
 @dataclass(frozen=True)
@@ -22,6 +29,7 @@ class GenerateConfig:
         types: the question types, in the order of the output.
         limit_per_type: samples of each type; None is all, with every pair of entities compared
             and nothing balanced away.
+        mix: "even", or "paper": four times the limit in all, the types in Table 2's shares.
         seed: what every draw depends on.
         title_case: "clean", or "paper" for the released questions' style.
         yes_share: the share of "yes" among the yes/no questions of a type.
@@ -41,6 +49,7 @@ class GenerateConfig:
     drop_unstated: bool = False
     allow_truncated: bool = False
     probe: str = "lexical"
+    mix: str = "even"
 
     def __post_init__(self) -> None:
         unknown = [kind for kind in self.types if kind not in TWO_WIKI_TYPES]
@@ -58,6 +67,22 @@ class GenerateConfig:
             raise DataError(f"--yes-share is {self.yes_share}", remedy="Give a number from 0 to 1.")
         if self.title_case not in ("clean", "paper"):
             raise DataError(f"unknown title case {self.title_case!r}", remedy="Give clean or paper.")
+        if self.mix not in PAPER_MIXES:
+            raise DataError(f"unknown mix {self.mix!r}", remedy="Give even or paper.")
+        if self.mix == "paper" and self.limit_per_type is None:
+            raise DataError("--mix paper has no limit", remedy="Give --limit-per-type a number.")
+
+    def limit_of(self, kind: str) -> int | None:
+        """Give the number of samples wanted of a type; None is all."""
+        if self.limit_per_type is None or self.mix == "even":
+            return self.limit_per_type
+        return max(1, self.limit_per_type * 4 * PAPER_MIX[kind] // sum(PAPER_MIX.values()))
+
+    @property
+    def largest_limit(self) -> int | None:
+        """Give the largest number of samples wanted of a type; None is all."""
+        limits = [self.limit_of(kind) for kind in self.types]
+        return max((limit for limit in limits if limit is not None), default=None)
 
     @property
     def every(self) -> bool:

@@ -106,7 +106,7 @@ def _select(run: Run) -> None:
 
 def _find_candidates(run: Run) -> None:
     config = run.config
-    most = config.limit_per_type
+    most = config.largest_limit
     draw: dict[str, Any] = {
         "seed": config.seed,
         "every": config.every,

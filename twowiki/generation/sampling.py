@@ -57,11 +57,14 @@ def make_samples(run: Run) -> None:
     config = run.config
     settings = config.said() | {"templates": _template_texts()}
     # Contexts may yet drop a sample: some more are made, and the surplus goes at the end.
-    most = None if config.limit_per_type is None else config.limit_per_type + 20
+    most = {
+        kind: None if limit is None else limit + 20
+        for kind, limit in ((kind, config.limit_of(kind)) for kind in config.types)
+    }
 
     def make(folder: Path) -> Mapping[str, Any]:
         rows: dict[str, list[Row]] = {
-            kind: candidates(run.tables[TABLE_OF[kind]], kind, most) for kind in config.types
+            kind: candidates(run.tables[TABLE_OF[kind]], kind, most[kind]) for kind in config.types
         }
         qids = sorted({qid for found in rows.values() for qid in entities_of(found)})
         _write_wanted(run, folder, qids)
@@ -73,7 +76,7 @@ def make_samples(run: Run) -> None:
         for kind in config.types:
             share = config.yes_share if kind in BALANCED and not config.every else None
             chosen = choose(
-                rows[kind], kind, world, style, most=most, yes_share=share, asked=asked
+                rows[kind], kind, world, style, most=most[kind], yes_share=share, asked=asked
             )
             records += [_record(sample) for sample in chosen.samples]
             dropped += chosen.dropped
@@ -128,10 +131,11 @@ def make_contexts(run: Run) -> None:
         def finished() -> Iterator[dict[str, Any]]:
             for number, sample in enumerate(samples):
                 kind = sample["type"]
+                limit = config.limit_of(kind)
                 found = contexts.of(number, sample, config.seed)
                 if found is None:
                     counts[f"{kind}/too_few_distractors"] += 1
-                elif config.limit_per_type is not None and left[kind] >= config.limit_per_type:
+                elif limit is not None and left[kind] >= limit:
                     counts[f"{kind}/beyond_the_limit"] += 1
                 else:
                     left[kind] += 1
@@ -141,7 +145,8 @@ def make_contexts(run: Run) -> None:
         total = write_lines(folder / "examples.jsonl", finished())
         return {"examples": total, "dropped": dict(sorted(counts.items()))}
 
-    run.stage("contexts", make, settings=config.limit_per_type, queries=CONTEXTS)
+    limits = [config.limit_of(kind) for kind in config.types]
+    run.stage("contexts", make, settings=limits, queries=CONTEXTS)
 
 
 def _place(run: Run, folder: Path, samples: list[dict[str, Any]]) -> Contexts:

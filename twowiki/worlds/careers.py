@@ -111,7 +111,7 @@ def name_people(
         careers.surnames.append(surname)
         stock = tongue.given[people.female[person]]
         given = chance.pick(stock)
-        if chance.odds(260):
+        if chance.odds(370):
             given += f" {chance.pick(stock)}"
         while config.unique_names and f"{given} {surname}" in labels:
             given += f" {chance.pick(stock)}"

@@ -35,18 +35,19 @@ class Flavour(NamedTuple):
     male: tuple[str, ...]
     female: tuple[str, ...]
     lands: tuple[tuple[str, str], ...]
+    particle: str
     day_first: bool
 
 
 def _flavour(
     onsets: str, clusters: str, codas: str, places: str, given: str, male: str, female: str,
-    lands: str, *, day_first: bool,
+    lands: str, *, particle: str = "", day_first: bool,
 ) -> Flavour:  # fmt: skip
     pairs = tuple((pair.split("/")[0], pair.split("/")[1]) for pair in lands.split())
     return Flavour(
         tuple(onsets.split()), tuple(clusters.split()), tuple(codas.split()),
         tuple(places.split()), tuple(given.split()), tuple(male.split()), tuple(female.split()),
-        pairs, day_first,
+        pairs, particle, day_first,
     )  # fmt: skip
 
 
@@ -62,7 +63,8 @@ FLAVOURS = (
         "ni ri lli no ti ro schi rra nte llo", "no ra lla nza sso ro ta",
         "Al Be Cor Dan El Fio Gio Lor Mar Ner Ort Pao Ren Sil",
         "ando ino eo ario anto io elio urzo",
-        "anda ina ea aria etta isa elia ola", "ia/ian no/nese ra/ran", day_first=True,
+        "anda ina ea aria etta isa elia ola", "ia/ian no/nese ra/ran",
+        particle="di", day_first=True,
     ),
     _flavour(
         "B Br Ch Cl D F Gr H L M N P R S Th W Wh", "kvl fvr gpl svl mvl",
@@ -75,13 +77,15 @@ FLAVOURS = (
         "n r mann rt ch ber ll ske lt ng", "burg feld bach rode n stedt hofen",
         "Alb Ber Diet Egg Gis Hel Irm Kon Lud Mag Ott Rein Sig Wal",
         "ert hold mar win helm fried rich olf",
-        "linde trud a hild e gard ine wina", "ien/ienese mark/marker ia/ian", day_first=True,
+        "linde trud a hild e gard ine wina", "ien/ienese mark/marker ia/ian",
+        particle="von", day_first=True,
     ),
     _flavour(
         "A Ch D F G H J K L M N S T Y Z", "kvr bvl xdl gvr tvl",
         "n r li d m h ki ni z ri", "bad n hara kent sar pur mand",
         "Ari Bah Dar Fari Jah Kam Mar Nav Par Ras Sha Taj Yas Zah", "d m an ir oush az yar id",
-        "eh a ireen ana oora iyeh ila naz", "stan/stani ar/ari ia/ian", day_first=True,
+        "eh a ireen ana oora iyeh ila naz", "stan/stani ar/ari ia/ian",
+        particle="al", day_first=True,
     ),
     _flavour(
         "Ch H I K M N S T Y R W", "zvl vdl mdl kdr dvl",
@@ -100,7 +104,8 @@ FLAVOURS = (
         "A B C D F G L M P R S V", "fvr zvl vgl tvr ktl",
         "t nd x c l r au et in ard", "lles gny ville n rac mont lieu",
         "Ade Bas Cel Dor Eti Flo Gas Hil Luc Mau Nar Oct Per Val", "mond ien in are ard on aud ice",
-        "line ienne ette ise ude ande ine elle", "ie/ien gne/gnais ia/ian", day_first=True,
+        "line ienne ette ise ude ande ine elle", "ie/ien gne/gnais ia/ian",
+        particle="de", day_first=True,
     ),
     _flavour(
         "Ch H I M N P Q T X Tl C", "xvr xdl mtl mkl ktl",
@@ -112,7 +117,8 @@ FLAVOURS = (
         "B D E F K L M N O S T W A", "pvr lvl gvr zvr dpl",
         "la mo ni ku ye wa so ngo ba de", "bu la ndo ru sha ni mba",
         "Abe Chi Dum Eme Fola Ife Kwa Lin Nka Obi Sefu Tem Uzo Zan", "ka du lo ba mu chi de ni",
-        "ra la ma sha ye nna we lia", "ua/uan be/bean wi/wian", day_first=True,
+        "ra la ma sha ye nna we lia", "ua/uan be/bean wi/wian",
+        particle="wa", day_first=True,
     ),
 )  # fmt: skip
 _MARKS = frozenset(
@@ -143,8 +149,9 @@ def _marked_stem(flavour: Flavour, chance: Chance) -> str:
 
 
 def coin_surname(flavour: Flavour, chance: Chance) -> str:
-    """Coin a surname."""
-    return (_marked_stem(flavour, chance) + chance.pick(flavour.codas)).capitalize()
+    """Coin a surname, where the flavour has one now and then with a particle before it."""
+    surname = (_marked_stem(flavour, chance) + chance.pick(flavour.codas)).capitalize()
+    return f"{flavour.particle} {surname}" if flavour.particle and chance.odds(220) else surname
 
 
 def coin_place(flavour: Flavour, chance: Chance) -> str:
