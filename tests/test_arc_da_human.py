@@ -21,18 +21,15 @@ from twowiki.arc_da.agreement import (
 )
 from twowiki.arc_da.human import (
     GOLD_SYSTEM,
-    RUBRIC,
     HumanSettings,
-    Rating,
     bootstrap_ratings,
-    parse_rating,
-    prediction_sha,
     score_experts,
     score_ratings,
 )
 from twowiki.arc_da.metric_agreement import agreement_report, leave_one_out, read_outputs
 from twowiki.arc_da.raters import PRIOR, beta_cdf, judge_raters
 from twowiki.arc_da.rating_tasks import make_tasks
+from twowiki.arc_da.ratings import RUBRIC, Rating, parse_rating, prediction_sha
 from twowiki.arc_da.sources import read_gold
 from twowiki.errors import DataError
 

@@ -242,7 +242,7 @@ def tables_of(
     if config == ARC_DA_CONFIG:
         from twowiki.arc_da import builder as arc_da
 
-        return arc_da.tables(files, arc_dir=arc_dir, opener=opener)
+        return arc_da.tables(files, arc_dir=arc_dir, opener=opener, split=split)
     return tables(read_examples(files, config, split, opener), config)
 
 

@@ -8,7 +8,6 @@ ours are percentile bootstraps, and the report says over what.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,34 +17,12 @@ from numpy.typing import NDArray
 from twowiki import __version__
 from twowiki.arc_da.agreement import disagreements, krippendorff_alpha
 from twowiki.arc_da.raters import Mixture, Verdict, judge_raters
-from twowiki.arc_da.records import read_records
+from twowiki.arc_da.ratings import Rating
 from twowiki.errors import DataError
 
-RUBRIC = {
-    "strongly agree": 1.0,
-    "agree": 0.75,
-    "neutral": 0.5,
-    "disagree": 0.25,
-    "strongly disagree": 0.0,
-}
 GOLD_SYSTEM = "gold answers"
 OVER = ("items", "raters", "two_way")
 Floats = NDArray[np.float64]
-
-
-class Rating(NamedTuple):
-    """One rating; `expected` is good or bad for a test item, empty for a real one.
-
-    `prediction_sha` guards against ratings of another answer than the one that is scored.
-    """
-
-    system: str
-    question_id: str
-    prediction_sha: str
-    rater: str
-    rating: float
-    expected: str = ""
-    at: str = ""
 
 
 class HumanSettings(NamedTuple):
@@ -59,72 +36,6 @@ class HumanSettings(NamedTuple):
     least: float = 0.9
     components: int = 1
     cut_off: float = 0.999
-
-
-def prediction_sha(prediction: str) -> str:
-    """Name an answer in 16 hex digits, outer spaces aside."""
-    return hashlib.sha256(prediction.strip().encode()).hexdigest()[:16]
-
-
-def read_ratings(path: str, *, expert: bool = False) -> list[Rating]:
-    """Read a file of ratings (JSON lines or CSV).
-
-    Raises:
-        DataError: the file is damaged or holds none, or a rating is wrong.
-    """
-    try:
-        found = [
-            parse_rating(record, number, expert=expert) for number, record in read_records(path)
-        ]
-    except DataError as error:
-        raise error.at(path) from None
-    if not found:
-        raise DataError("holds no rating", file=path)
-    return found
-
-
-def parse_rating(raw: Mapping[str, Any], number: int, *, expert: bool = False) -> Rating:
-    """Read a rating: a word of the rubric, or its figure; experts may give any from 0 to 1.
-
-    Raises:
-        DataError: a field is missing, or the rating is no such value.
-    """
-    where = f"number {number}"
-    for field in ("system", "question_id", "rater", "rating"):
-        if raw.get(field) in (None, ""):
-            raise DataError("is missing", record=where, field=field)
-    value = rating_value(raw["rating"])
-    if value is None or not 0.0 <= value <= 1.0:
-        problem = f"{raw['rating']!r} is no rating"
-        remedy = f"Write one of {', '.join(RUBRIC)}, or a figure from 0 to 1"
-        raise DataError(problem, record=where, field="rating", remedy=remedy)
-    if not expert and value not in RUBRIC.values():
-        problem = f"{value} is not in the rubric ({', '.join(map(str, RUBRIC.values()))})"
-        raise DataError(problem, record=where, field="rating", remedy="Experts' figures: expert")
-    expected = str(raw.get("expected") or "")
-    if expected not in ("", "good", "bad"):
-        raise DataError("must be good, bad or empty", record=where, field="expected")
-    return Rating(
-        str(raw["system"]),
-        str(raw["question_id"]),
-        str(raw.get("prediction_sha") or ""),
-        str(raw["rater"]),
-        value,
-        expected,
-        str(raw.get("at") or raw.get("ts") or ""),
-    )
-
-
-def rating_value(raw: Any) -> float | None:
-    """Give the figure that a word of the rubric or a number means, None for anything else."""
-    if isinstance(raw, str):
-        word = " ".join(raw.replace("_", " ").split()).casefold()
-        if word in RUBRIC:
-            return RUBRIC[word]
-    try:
-        return None if isinstance(raw, bool) else float(raw)
-    except (TypeError, ValueError):
-        return None
 
 
 def score_ratings(ratings: Iterable[Rating], settings: HumanSettings) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twowiki.arc_da.agreement import correlations, kendall_tau, ranks
-from twowiki.arc_da.human import Rating, prediction_sha
+from twowiki.arc_da.ratings import Rating, prediction_sha
 from twowiki.arc_da.records import read_records
 from twowiki.arc_da.schema import Question
 from twowiki.arc_da.scoring import EXTRAS, score_answer

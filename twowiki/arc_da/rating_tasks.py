@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from twowiki.arc_da.human import GOLD_SYSTEM, RUBRIC, Rating, prediction_sha, rating_value
+from twowiki.arc_da.human import GOLD_SYSTEM
 from twowiki.arc_da.label_studio import is_export, project, read_annotations
+from twowiki.arc_da.ratings import RUBRIC, Rating, prediction_sha, rating_value
 from twowiki.arc_da.records import read_records
 from twowiki.arc_da.schema import Question
 from twowiki.arc_da.scoring import answer_tokens

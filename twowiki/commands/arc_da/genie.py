@@ -40,7 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the scores, the agreement, the excluded raters."""
     from twowiki.arc_da.agreement import without_nan
-    from twowiki.arc_da.human import HumanSettings, read_ratings, render_scores, score_ratings
+    from twowiki.arc_da.human import HumanSettings, render_scores, score_ratings
+    from twowiki.arc_da.ratings import read_ratings
     from twowiki.errors import DataError
     from twowiki.files import write_json
 

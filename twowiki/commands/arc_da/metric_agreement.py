@@ -29,7 +29,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print systems' means and the figures' correlations with people."""
     from twowiki.arc_da.agreement import without_nan
-    from twowiki.arc_da.human import read_ratings
     from twowiki.arc_da.metric_agreement import (
         agreement_report,
         judge_ratings,
@@ -38,6 +37,7 @@ def run(args: argparse.Namespace) -> int:
         render_agreement,
     )
     from twowiki.arc_da.predictions import read_predictions
+    from twowiki.arc_da.ratings import read_ratings
     from twowiki.arc_da.sources import read_gold
     from twowiki.commands.arc_da.rate_export import named_files
     from twowiki.errors import DataError

@@ -24,8 +24,8 @@ def run(args: argparse.Namespace) -> int:
 
     from twowiki.arc_da.conversion.crowd import hide
     from twowiki.arc_da.conversion.workflow import secret_key
-    from twowiki.arc_da.human import read_ratings
     from twowiki.arc_da.rating_tasks import read_ratings_back
+    from twowiki.arc_da.ratings import read_ratings
     from twowiki.arc_da.records import read_records
     from twowiki.errors import require_file
     from twowiki.files import write_json_lines
