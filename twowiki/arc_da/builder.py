@@ -7,7 +7,6 @@ tables of the typed schema. `datasets` is imported by `features` alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["features", "find_splits", "has_gold", "tables"]
-
-BATCH = 1000  # questions a table; bounds memory whatever the file's size
 
 
 def find_splits(
@@ -93,7 +90,7 @@ def tables(
     opener: Opener = open,
     split: str | None = None,
 ) -> Iterator[pa.Table]:
-    """Read questions as Arrow tables of at most 1,000 rows.
+    """Read questions as Arrow tables of a bounded number of rows.
 
     Args:
         files: a split's files, as `find_splits` names them.
@@ -106,12 +103,14 @@ def tables(
     """
     import pyarrow as pa
 
+    from twowiki.columns import batches
+
     arc = None if not arc_dir else index_by_id(read_multiple_choice(arc_dir, opener=opener))
     schema = arrow_schema()
     for file in layout.members(files, split):
         questions = parse_file(file, arc=arc, opener=opener)
-        while rows := [_arrow_row(question) for question in islice(questions, BATCH)]:
-            yield pa.Table.from_pylist(rows, schema=schema)
+        for batch in batches(questions, lambda question: len(question.question)):
+            yield pa.Table.from_pylist([_arrow_row(question) for question in batch], schema=schema)
 
 
 def has_gold(rows: Iterable[Mapping[str, Any]]) -> bool:

@@ -241,14 +241,16 @@ def _identity(raw: Mapping[str, Any], names: Sequence[str], number: int | None) 
             return value
         if value is not None:
             raise DataError("must be a non-empty text", record=place, field=name)
-    raise DataError("is missing", record=place, field=names[0])
+    remedy = f"The record has {', '.join(map(repr, raw)) or 'no field'}; is it the right file?"
+    raise DataError("is missing", record=place, field=names[0], remedy=remedy)
 
 
 def _text(raw: Mapping[str, Any], field: str, record: str) -> str:
     value = raw.get(field)
     if not isinstance(value, str) or not value.strip():
         problem = "is missing" if value is None else "must be a non-empty text"
-        raise DataError(problem, record=record, field=field)
+        remedy = "Is it the right file?" if isinstance(value, Mapping) else None
+        raise DataError(problem, record=record, field=field, remedy=remedy)
     return value
 
 

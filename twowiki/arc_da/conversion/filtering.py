@@ -28,7 +28,9 @@ def source_record(question: MultipleChoice) -> dict[str, Any]:
         DataError: its difficulty or split is not known, so it cannot be tagged.
     """
     if question.difficulty is None or question.split is None:
-        remedy = "Keep ARC's file names (ARC-Easy-Train.jsonl), or give --difficulty and --part"
+        remedy = (
+            "Keep ARC's file names (ARC-Easy-Train.jsonl), or give --difficulty and --assume-split"
+        )
         raise DataError("difficulty or split is not known", record=question.id, remedy=remedy)
     content = {
         "question_id": question.question_id,

@@ -51,10 +51,15 @@ class Workspace:
 
     Args:
         folder: where the stages' files lie; made by the first stage.
+
+    Raises:
+        DataError: there is a file of that name.
     """
 
     def __init__(self, folder: str | PathLike[str]) -> None:
         self.folder = Path(folder)
+        if self.folder.is_file():
+            raise DataError("is a file, not a folder to work in", file=folder)
 
     def path(self, name: str) -> Path:
         """Give a file's place in the folder."""

@@ -18,7 +18,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("work", help="the conversion's folder")
     parser.add_argument(
-        "--format", nargs="+", choices=FORMATS, default=list(FORMATS[:2]), help="what to write"
+        "--format",
+        nargs="+",
+        choices=FORMATS,
+        default=list(FORMATS[:2]),
+        help="what to write; the sheets (csv) are always written",
     )
     parser.add_argument("--people", type=int, default=5, help="workers a question")
     parser.add_argument("--seed", type=int, default=0, help="of the questions' order")
@@ -37,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     work = Workspace(args.work)
     counts = export_tasks(
         work,
-        args.format,
+        list(dict.fromkeys([*args.format, "csv"])),
         people=args.people,
         seed=args.seed,
         everything=args.all,
