@@ -77,7 +77,9 @@ class DuckDBEngine:
     def __init__(self, scratch: Path, *, memory: str = "2GB", threads: int = 2) -> None:
         self.scratch, self.memory, self.threads = scratch, memory, threads
 
-    def _connect(self) -> Any:
+    @cached_property
+    def connection(self) -> Any:
+        """Open DuckDB, once."""
         try:
             import duckdb
         except ImportError as error:
@@ -100,24 +102,23 @@ class DuckDBEngine:
     ) -> None:
         """Run one query; see `Engine.sql`."""
         aside = _aside(out)
-        connection = self._connect()
-        try:
-            for name, folder in inputs.items():
-                listed = ", ".join(_quoted(path) for path in parquet_files(folder))
-                view = f"CREATE VIEW {name} AS SELECT * FROM read_parquet([{listed}], hive_partitioning = false)"
-                connection.execute(view).fetchall()
-            aside.mkdir()
-            target = _quoted(aside if bucketed else aside / "part-00000.parquet")
-            options = "FORMAT parquet, COMPRESSION zstd"
-            if bucketed:
-                options += ", PARTITION_BY (bucket), WRITE_PARTITION_COLUMNS true"
-            connection.execute(f"COPY ({text}) TO {target} ({options})").fetchall()
-        finally:
-            connection.close()
+        for name, folder in inputs.items():
+            listed = ", ".join(_quoted(path) for path in parquet_files(folder))
+            source = f"read_parquet([{listed}], hive_partitioning = false)"
+            view = f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM {source}"
+            self.connection.execute(view).fetchall()
+        aside.mkdir()
+        target = _quoted(aside if bucketed else aside / "part-00000.parquet")
+        options = "FORMAT parquet, COMPRESSION zstd"
+        if bucketed:
+            options += ", PARTITION_BY (bucket), WRITE_PARTITION_COLUMNS true"
+        self.connection.execute(f"COPY ({text}) TO {target} ({options})").fetchall()
         _put(aside, out)
 
     def close(self) -> None:
-        """Remove the scratch folder."""
+        """Close DuckDB and remove the scratch folder."""
+        if "connection" in self.__dict__:
+            self.connection.close()
         shutil.rmtree(self.scratch, ignore_errors=True)
 
 
