@@ -35,7 +35,7 @@ def open_zip(stream: IO[bytes], path: str | PathLike[str]) -> Iterator[zipfile.Z
         )
     try:
         archive = zipfile.ZipFile(stream)
-    except zipfile.BadZipFile as error:
+    except Exception as error:  # a damaged directory raises many kinds
         problem = "the zip is truncated" if head[:4] == MAGIC_ZIP else "not a zip file"
         raise DataError(f"{problem} ({error})", file=path, remedy=_AGAIN) from None
     with archive:
@@ -135,7 +135,9 @@ def open_member(
                     yield unpacked  # type: ignore[misc]
             else:
                 yield stream
-    except (zipfile.BadZipFile, NotImplementedError) as error:
+    except DataError:
+        raise
+    except Exception as error:  # a damaged member raises many kinds
         raise DataError(
             f"the zip is damaged ({error})", file=path, field=member.filename, remedy=_AGAIN
         ) from None

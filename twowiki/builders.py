@@ -7,9 +7,10 @@ Importing this module registers the builder.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from glob import has_magic
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any
@@ -23,11 +24,13 @@ from datasets.exceptions import DatasetGenerationError  # noqa: E402
 from datasets.utils.file_utils import xopen  # noqa: E402
 
 from twowiki import registration, releases  # noqa: E402
-from twowiki.columns import tables  # noqa: E402
+from twowiki.columns import refuse_repeated_ids, tables  # noqa: E402
 from twowiki.errors import DataError  # noqa: E402
-from twowiki.naming import SUFFIXES, is_local  # noqa: E402
+from twowiki.given_files import absolute, refuse_other_files  # noqa: E402
+from twowiki.naming import is_local  # noqa: E402
 from twowiki.schema import DEFAULT_CONFIG, HOTPOT_CONFIG, types_of  # noqa: E402
-from twowiki.sources import Opener, find_splits, guess_config, read_examples, sniff  # noqa: E402
+from twowiki.sources import Opener, find_splits, guess_config, read_examples  # noqa: E402
+from twowiki.worlds import builder as worlds  # noqa: E402
 
 ARC_DA_CONFIG = "arc_da"
 
@@ -37,8 +40,8 @@ class LoadError(DataError, DatasetGenerationError):
 
 
 @dataclass
-class TwoWikiConfig(datasets.BuilderConfig):
-    """A release: `data_dir` or `data_files` say where it lies."""
+class TwoWikiConfig(worlds.WorldOptions, datasets.BuilderConfig):
+    """A release: `data_dir` or `data_files` say where it lies; or a world and its options."""
 
     arc_dir: str | None = None  # arc_da: the folder of ARC's own files, for choices and keys
 
@@ -46,8 +49,8 @@ class TwoWikiConfig(datasets.BuilderConfig):
 class TwoWiki(datasets.ArrowBasedBuilder):
     """Typed rows of any config; `twowiki.load_dataset` is the short way to it.
 
-    Configs: `data_ids_april7` (default), `data_ids`, `data`, `hotpotqa`, `arc_da`. Splits: `train`,
-    `validation`, `test`, those whose files are there.
+    Configs: `data_ids_april7` (default), `data_ids`, `data`, `hotpotqa`, `arc_da`, `world`.
+    Splits: `train`, `validation`, `test`, those whose files are there.
     """
 
     BUILDER_CONFIG_CLASS = TwoWikiConfig
@@ -62,7 +65,8 @@ class TwoWiki(datasets.ArrowBasedBuilder):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs["dataset_name"] = kwargs.get("dataset_name") or registration.NAME
         places = (kwargs.get("data_dir"), kwargs.get("data_files"), kwargs.get("arc_dir"))
-        kwargs["hash"] = registration.fingerprint(kwargs.get("hash"), places)
+        deep = kwargs.get("config_name") == ARC_DA_CONFIG
+        kwargs["hash"] = registration.fingerprint(kwargs.get("hash"), places, deep=deep)
         super().__init__(*args, **kwargs)
 
     def get_exported_dataset_info(self) -> datasets.DatasetInfo:
@@ -90,25 +94,35 @@ class TwoWiki(datasets.ArrowBasedBuilder):
 
     def _files(self, dl_manager: Any) -> dict[str, list[str]]:
         name, place, given = self.config.name, self.config.data_dir, self.config.data_files
+        if made := worlds.made_files(self.config, self._cache_dir_root, registration.code_hash()):
+            return made
         found: dict[str, list[str]] = {}
         if place is not None and is_local(place):
+            place = Path(place).expanduser()
             try:
                 found = files_of(place, name, self.config.arc_dir)
             except DataError:
                 if not given or registration.is_globbed(given, str(Path(place).resolve())):
                     raise
             wanted = {str(Path(path).resolve()) for paths in found.values() for path in paths}
-            if found and (
-                not given or wanted <= {path for paths in given.values() for path in paths}
-            ):
+            known = {path for paths in (given or {}).values() for path in paths}
+            if found and (not given or wanted <= known or has_magic(str(place))):
                 return found
         if given:
             chosen = {str(split): [str(path) for path in paths] for split, paths in given.items()}
-            _refuse_other_files(chosen)
+            refuse_other_files(chosen)
             if dl_manager.is_streaming:
                 return chosen
             return {split: list(dl_manager.download(paths)) for split, paths in chosen.items()}
         return releases.fetch(name, _downloader())
+
+    def _prepare_split(self, split_generator: Any, *args: Any, **kwargs: Any) -> None:
+        super()._prepare_split(split_generator, *args, **kwargs)
+        if (kwargs.get("num_proc") or 1) > 1:  # each process has seen the ids of its files alone
+            with _passed_on():
+                refuse_repeated_ids(
+                    Path(self._output_dir), f"{self.dataset_name}-{split_generator.name}"
+                )
 
     def _generate_tables(self, files: list[str], split: str) -> Iterator[tuple[int, Any]]:
         with _passed_on():
@@ -136,7 +150,7 @@ def features(config: str = DEFAULT_CONFIG) -> datasets.Features:
         from twowiki.arc_da import builder as arc_da
 
         return arc_da.features()
-    text = datasets.Value("string")
+    config, text = worlds.release_like(config), datasets.Value("string")
     columns = {
         "id": text,
         "question": text,
@@ -175,8 +189,8 @@ def load_dataset(
     """Load a data set: what `datasets.load_dataset("twowiki", ...)` gives, without its traps.
 
     Args:
-        config: `data_ids_april7` (default), `data_ids`, `data`, `hotpotqa` or `arc_da`; told from
-            `data_dir`'s name where it is left out.
+        config: `data_ids_april7` (default), `data_ids`, `data`, `hotpotqa`, `arc_da` or `world`;
+            told from `data_dir`'s name where it is left out.
         data_dir: a folder, a zip or a file. Only files named after splits are read, and nothing
             else is searched. Without it, the authors' archive is downloaded (259 MB), checked
             and cached.
@@ -184,7 +198,8 @@ def load_dataset(
         streaming: give an `IterableDataset`; memory stays flat.
         data_files: a file, files, or a dict from split to files, instead of `data_dir`.
         arc_dir: for `arc_da`, the folder of ARC's own files: adds choices and keys.
-        options: whatever else `datasets.load_dataset` takes (`cache_dir`, `num_proc`, ...).
+        options: whatever else `datasets.load_dataset` takes (`cache_dir`, `num_proc`, ...); for
+            `world` those of `twowiki.worlds.builder.WorldOptions` (`people`, `films`, `seed`, ...).
 
     Returns:
         What `datasets.load_dataset` returns. Hidden gold is None or an empty list.
@@ -193,6 +208,8 @@ def load_dataset(
         DataError: input that cannot be used; file, record, field and remedy are named.
     """
     register()
+    if data_dir == "" or (data_files is not None and not data_files):
+        raise DataError("data_dir or data_files is empty", remedy="Name a folder or a file")
     if data_dir is not None and is_local(data_dir):
         data_dir = Path(data_dir).expanduser()
     config = config or (guess_config(data_dir) if data_dir is not None else DEFAULT_CONFIG)
@@ -201,6 +218,8 @@ def load_dataset(
         place = Path(config).expanduser().exists()
         hint = f"It is a path: give it as data_dir={config!r}. " if place else ""
         raise DataError(f"unknown config {config!r}", remedy=f"{hint}Known: {', '.join(known)}")
+    if config == worlds.WORLD_CONFIG:
+        data_files = worlds.PLACEHOLDER
     if data_files is None:
         if data_dir is None:
             data_files = releases.fetch(config, _downloader())
@@ -213,7 +232,7 @@ def load_dataset(
     return datasets.load_dataset(
         registration.NAME,
         config,
-        data_files=_absolute(data_files),
+        data_files=absolute(data_files),
         split=split,
         streaming=streaming,
         **options,
@@ -243,6 +262,7 @@ def tables_of(
         from twowiki.arc_da import builder as arc_da
 
         return arc_da.tables(files, arc_dir=arc_dir, opener=opener, split=split)
+    config = worlds.release_like(config)
     return tables(read_examples(files, config, split, opener), config)
 
 
@@ -252,30 +272,6 @@ def _downloader() -> datasets.DownloadManager:
     A checked archive stays in the cache without asking its server again, which may be gone.
     """
     return datasets.DownloadManager(download_config=datasets.DownloadConfig(use_etag=False))
-
-
-def _absolute(data_files: Any) -> Any:
-    """Make paths absolute, so that one file is one cache entry whatever the working directory."""
-    if isinstance(data_files, str | PathLike):
-        path = str(data_files)
-        return path if not is_local(path) or "*" in path else str(Path(path).expanduser().resolve())
-    if isinstance(data_files, Mapping):
-        return {split: _absolute(paths) for split, paths in data_files.items()}
-    if isinstance(data_files, Iterable):
-        return [_absolute(path) for path in data_files]
-    return data_files
-
-
-def _refuse_other_files(splits: Mapping[str, list[str]]) -> None:
-    """Refuse what a search of the working directory sweeps in: code, notes, logs."""
-    for path in (path for paths in splits.values() for path in paths if is_local(path)):
-        if not path.lower().endswith((*SUFFIXES, ".zip")) and sniff(path) == "other":
-            raise DataError(
-                "no data file of this data set",
-                file=path,
-                remedy="Give the folder or the files: load_dataset('twowiki', ..., data_dir=...); "
-                "without them use twowiki.load_dataset(...), which downloads the release",
-            )
 
 
 @contextmanager

@@ -5,6 +5,7 @@ The YAML part holds configs, typed features and sizes; `load_dataset(folder)` re
 
 from __future__ import annotations
 
+import re
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from twowiki.naming import split_of
 from twowiki.schema import DEFAULT_CONFIG, SPLITS
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
+_FRONT = re.compile(r"---[ \t]*\n(?P<yaml>.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S | re.M)
 _START, _END = "<!-- sizes -->", "<!-- /sizes -->"
 _COLUMNS = """\
 | column | type | what |
@@ -65,7 +67,7 @@ def write_dataset_card(folder: str | PathLike[str]) -> None:
         raise DataError("no exported config", file=folder, remedy="Run `twowiki export` first")
     names = [name for name, _, _ in configs]
     first = DEFAULT_CONFIG if DEFAULT_CONFIG in names else names[0]
-    header, body = _read_card(place / "README.md")
+    header, body = read_card(place / "README.md")
     sizes = _sizes(configs)
     if body is None:
         header, body = (
@@ -84,24 +86,32 @@ def write_dataset_card(folder: str | PathLike[str]) -> None:
     write_text(place / "README.md", f"---\n{front}---\n{body}")
 
 
-def _read_card(path: Path) -> tuple[dict[str, Any], str | None]:
-    """Read a card's YAML header and its text; no text where there is no card yet."""
+def read_card(path: Path) -> tuple[dict[str, Any], str | None]:
+    """Read a card's YAML header and its text; no text where there is no card yet.
+
+    Raises:
+        DataError: it is no text, or its header is broken; nothing is guessed.
+    """
     import yaml
 
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    parts = text.split("---\n", 2)
-    if text and (len(parts) < 3 or parts[0]):
+    if not path.exists():
+        return {}, None
+    remedy = "Mend it, or remove the file to have a new card written"
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"the card cannot be read ({error})", file=path, remedy=remedy) from None
+    parts = _FRONT.match(text)
+    if parts is None:
         return {}, "\n" + text
     try:
-        header = yaml.safe_load(parts[1]) if text else {}
+        header = yaml.safe_load(parts["yaml"]) or {}
     except yaml.YAMLError as error:
-        reason = str(error).splitlines()[0]
-        raise DataError(
-            f"the card's YAML header is broken ({reason})",
-            file=path,
-            remedy="Mend it, or remove the file to have a new card written",
-        ) from None
-    return header or {}, parts[2] if text else None
+        header = str(error).splitlines()[0]
+    if not isinstance(header, dict):
+        problem = f"the card's YAML header is broken ({header!r})"
+        raise DataError(problem, file=path, remedy=remedy)
+    return header, text[parts.end() :]
 
 
 def _header(names: list[str]) -> dict[str, Any]:

@@ -5,9 +5,10 @@ The Arrow types here are those of `builders.features`; a test holds the two toge
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,28 +17,42 @@ from twowiki.errors import DataError
 from twowiki.schema import DEFAULT_CONFIG, HOTPOT_CONFIG, Example, types_of
 
 FIRST_BATCH, LARGEST_BATCH = 16, 256  # rows; the first is small, so that streaming starts at once
+LARGEST_TEXT = 4_000_000  # characters of context a batch; bounds memory where records are huge
+Item = TypeVar("Item")
 
 
 def tables(examples: Iterable[Example], config: str = DEFAULT_CONFIG) -> Iterator[pa.Table]:
     """Yield tables of growing size; examples before a fault are yielded before its error."""
-    waiting: list[Example] = []
-    size = FIRST_BATCH
+    for batch in batches(examples, _text_length):
+        yield to_table(batch, config)
+
+
+def batches(items: Iterable[Item], length_of: Callable[[Item], int]) -> Iterator[list[Item]]:
+    """Cut a stream into lists bounded in number and text; a fault comes after what was whole."""
+    waiting: list[Item] = []
+    size, text = FIRST_BATCH, 0
     fault: DataError | None = None
-    stream = iter(examples)
-    while fault is None:
+    stream = iter(items)
+    while True:
         try:
-            example = next(stream, None)
-        except DataError as error:
-            fault, example = error, None
-        if example is not None:
-            waiting.append(example)
-        if waiting and (example is None or len(waiting) >= size):
-            yield to_table(waiting, config)
-            waiting, size = [], min(size * 2, LARGEST_BATCH)
-        if example is None:
+            waiting.append(next(stream))
+            text += length_of(waiting[-1])
+        except StopIteration:
             break
+        except DataError as error:
+            fault = error
+            break
+        if len(waiting) >= size or text >= LARGEST_TEXT:
+            yield waiting
+            waiting, size, text = [], min(size * 2, LARGEST_BATCH), 0
+    if waiting:
+        yield waiting
     if fault is not None:
         raise fault
+
+
+def _text_length(example: Example) -> int:
+    return sum(sum(map(len, sentences)) for _, sentences in example.context)
 
 
 def to_table(examples: Sequence[Example], config: str = DEFAULT_CONFIG) -> pa.Table:
@@ -104,3 +119,20 @@ def _structs(
     columns = list(zip(*entries, strict=True)) if entries else [()] * len(fields)
     arrays = [pa.array(column, kind) for column, kind in zip(columns, fields.values(), strict=True)]
     return _lists(groups, pa.StructArray.from_arrays(arrays, names=list(fields)))
+
+
+def refuse_repeated_ids(folder: Path, prefix: str) -> None:
+    """Look through written Arrow shards for an id that stands twice.
+
+    Raises:
+        DataError: one does; the first is named.
+    """
+    seen: set[str] = set()
+    for path in sorted(folder.glob(f"{prefix}*.arrow")):
+        with pa.memory_map(str(path)) as source:
+            for batch in pa.ipc.open_stream(source):
+                for name in {"id", "question_id"}.intersection(batch.schema.names):
+                    for value in batch.column(name).to_pylist():
+                        if value in seen:
+                            raise DataError("the id stands twice", record=value, field=name)
+                        seen.add(value)

@@ -7,20 +7,24 @@ is there; a killed export goes on where it stopped. Same source and options, sam
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from twowiki import registration
 from twowiki.errors import DataError
 from twowiki.files import replacing, write_json
+from twowiki.sources import EXPORT_MARK
 
 ROW_GROUP = 1000  # rows; what a streaming reader holds at a time
 SHARD_ROWS = 50_000  # about 100 MB of 2WikiMultiHopQA
 ALIASES = "id_aliases.json"
+_SHARD = re.compile(r"(train|validation|test)-\d{5}-of-\d{5}\.parquet")
 
 
 def export(
@@ -47,7 +51,7 @@ def export(
         DataError: input that cannot be used; nothing of an earlier export is lost.
     """
     from twowiki import builders
-    from twowiki.cards import write_dataset_card
+    from twowiki.cards import read_card, write_dataset_card
     from twowiki.sources import guess_config
 
     if shard_rows < 1 or shard_rows % ROW_GROUP:
@@ -57,49 +61,124 @@ def export(
     if config not in known:
         raise DataError(f"unknown config {config!r}", remedy=f"Known: {', '.join(known)}")
     splits = builders.files_of(source, config, arc_dir)
-    target, partial, old = _places(Path(out), config)
-    if old.exists() and not target.exists():
-        old.rename(target)
-    key = registration.fingerprint(
-        f"{config}|{shard_rows}|{sorted(splits.items())}", (source, arc_dir)
-    )
-    done = _resume(partial, key)
-    schema = builders.features(config).arrow_schema
-    for split, files in splits.items():
-        stream = _bar(builders.tables_of(config, files, split, arc_dir), split)
-        _write_split(stream, schema, partial, split, shard_rows, done, key)
-    counts = _finish(partial, done)
-    if not any(counts.values()):
-        raise DataError("no records in any split", file=source, remedy="Check the source")
-    if target.exists():
-        shutil.rmtree(old, ignore_errors=True)
-        target.rename(old)
-    partial.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
-    _copy_aliases(Path(source), Path(out))
-    write_dataset_card(out)
+    place = Places.of(out, config)
+    place.refuse_what_is_not_ours(source)
+    read_card(Path(out) / "README.md")  # a broken card is refused before anything is replaced
+    with place.locked():
+        if place.old.exists() and not place.target.exists():
+            place.old.rename(place.target)
+        options = f"{config}|{shard_rows}|{sorted(splits.items())}"
+        key = registration.fingerprint(options, (source, arc_dir))
+        done = _resume(place.partial, key)
+        schema = _marked(builders.features(config).arrow_schema, config)
+        for split, files in splits.items():
+            stream = _bar(builders.tables_of(config, files, split, arc_dir), split)
+            _write_split(stream, schema, place.partial, split, shard_rows, done, key)
+        counts = {split: sum(shards) for split, shards in done.items()}
+        if not any(counts.values()):
+            raise DataError("no records in any split", file=source, remedy="Check the source")
+        _finish(place.partial, done)
+        place.swap()
+        _copy_aliases(Path(source), Path(out))
+        write_dataset_card(out)
     return counts
 
 
-def _places(out: Path, config: str) -> tuple[Path, Path, Path]:
-    if out.exists() and not out.is_dir():
-        raise DataError("is a file, not a folder", file=out, remedy="Name another output folder")
-    return out / config, out / f".{config}.partial", out / f".{config}.old"
+class Places(NamedTuple):
+    """Where an export of one config is written, and where it is kept while it is replaced."""
+
+    target: Path
+    partial: Path
+    old: Path
+    lock: Path
+
+    @classmethod
+    def of(cls, out: str | PathLike[str], config: str) -> Places:
+        """Name the places below an output folder."""
+        folder = Path(out)
+        if folder.exists() and not folder.is_dir():
+            raise DataError("is a file, not a folder", file=out, remedy="Name another folder")
+        names = (config, f".{config}.partial", f".{config}.old", f".{config}.lock")
+        return cls(*(folder / name for name in names))
+
+    def refuse_what_is_not_ours(self, source: str | PathLike[str]) -> None:
+        """Refuse to replace the source itself, or a folder that holds more than an export."""
+        for place in (self.target, self.old):
+            if not (place.exists() or place.is_symlink()):
+                continue
+            inside = Path(source).resolve()
+            strange = place.is_symlink() or not place.is_dir()
+            if not strange:
+                names = sorted(path.name for path in place.iterdir())
+                strange = any(not _SHARD.fullmatch(name) for name in names)
+            if strange or inside == place.resolve() or place.resolve() in inside.parents:
+                problem = "it is the source" if not strange else "it holds files of others"
+                raise DataError(
+                    f"the export would replace this folder, but {problem}",
+                    file=place,
+                    remedy="Name another output folder, or move that one away",
+                )
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the config's lock, or say that another export holds it."""
+        from filelock import FileLock, Timeout
+
+        self.lock.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.lock)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise DataError(
+                "another export into this folder is running",
+                file=self.target,
+                remedy="Wait for it, or name another output folder",
+            ) from None
+        try:
+            yield
+        finally:
+            self.lock.unlink(missing_ok=True)
+            lock.release()
+
+    def swap(self) -> None:
+        """Put the finished folder in the place of an earlier one."""
+        shutil.rmtree(self.old, ignore_errors=True)
+        if self.target.exists():
+            self.target.rename(self.old)
+        self.partial.rename(self.target)
+        shutil.rmtree(self.old, ignore_errors=True)
+
+
+def _marked(schema: Any, config: str) -> Any:
+    """Note the config in the schema, so that a renamed folder still tells it."""
+    return schema.with_metadata({**(schema.metadata or {}), EXPORT_MARK: config.encode()})
 
 
 def _resume(partial: Path, key: str) -> dict[str, list[int]]:
     """Give the rows of the shards that an interrupted run of the same export has finished."""
-    state = partial / "state.json"
+    import pyarrow.parquet
+
     try:
-        saved = json.loads(state.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        saved = {}
-    if saved.get("key") != key:
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        return {}
-    done: dict[str, list[int]] = saved["done"]
-    return done
+        saved = json.loads((partial / "state.json").read_text(encoding="utf-8"))
+        done = {
+            str(split): [int(rows) for rows in shards] for split, shards in saved["done"].items()
+        }
+        whole = saved["key"] == key and all(
+            pyarrow.parquet.read_metadata(_shard(partial, split, number)).num_rows == rows
+            for split, shards in done.items()
+            for number, rows in enumerate(shards)
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, pyarrow.ArrowException):
+        whole = False
+    if whole:
+        return done
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    return {}
+
+
+def _shard(partial: Path, split: str, number: int) -> Path:
+    return partial / f"{split}-{number:05d}.parquet"
 
 
 def _write_split(
@@ -119,7 +198,7 @@ def _write_split(
     while group is not None:
         number, rows = len(finished), 0
         with (
-            replacing(partial / f"{split}-{number:05d}.parquet", "wb") as file,
+            replacing(_shard(partial, split, number), "wb") as file,
             pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer,
         ):
             while group is not None and rows < shard_rows:
@@ -156,16 +235,16 @@ def _row_groups(stream: Iterable[Any], schema: Any) -> Iterator[Any]:
         yield pyarrow.concat_tables(waiting).combine_chunks()
 
 
-def _finish(partial: Path, done: dict[str, list[int]]) -> dict[str, int]:
-    """Give the shards their final names, which tell how many there are."""
+def _finish(partial: Path, done: dict[str, list[int]]) -> None:
+    """Give the shards their final names, which tell how many there are; leave nothing else."""
     for split, shards in done.items():
         for number in range(len(shards)):
-            shard = partial / f"{split}-{number:05d}.parquet"
             final = partial / f"{split}-{number:05d}-of-{len(shards):05d}.parquet"
-            if shard.exists():
-                shard.rename(final)
-    (partial / "state.json").unlink(missing_ok=True)
-    return {split: sum(shards) for split, shards in done.items()}
+            if not final.exists():
+                _shard(partial, split, number).rename(final)
+    for path in partial.iterdir():
+        if not _SHARD.fullmatch(path.name):
+            path.unlink()
 
 
 def _copy_aliases(source: Path, out: Path) -> None:

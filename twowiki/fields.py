@@ -77,8 +77,10 @@ def listed(value: Any, field: str) -> list[Any]:
     if isinstance(value, str):
         try:
             value = json.loads(value)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DataError(f"a text that is no JSON ({error})", field=field) from None
+        if value is None:
+            return []
     if isinstance(value, Mapping):
         columns = list(value.values())
         lengths = {len(column) if isinstance(column, list) else -1 for column in columns}
@@ -163,6 +165,8 @@ def parse_entity_ids(value: Any) -> tuple[str, ...]:
     """Give the ids behind `Q1_Q2`, or a list of ids."""
     if not value:
         return ()
+    if isinstance(value, str) and value.startswith("["):
+        value = listed(value, "entity_ids")
     parts = value.split("_") if isinstance(value, str) else value
     if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
         raise DataError(f"expected ids joined by '_', got {kind_of(value)}", field="entity_ids")

@@ -5,6 +5,7 @@ Nothing here knows a data format; nothing is half-written when a process dies.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -15,24 +16,44 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
+from twowiki.errors import DataError
+
 Item = TypeVar("Item")
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
 @contextmanager
 def replacing(path: str | PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
     """Open a file beside `path`, and rename it to `path` only if the block ends well."""
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
     aside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     text = None if "b" in mode else "utf-8"
     try:
-        with open(aside, mode, encoding=text, newline=None if "b" in mode else "\n") as stream:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        newline = None if "b" in mode else "\n"
+        stream = open(aside, mode, encoding=text, newline=newline)  # noqa: SIM115 (closed below)
+    except OSError as error:
+        raise _unwritable(target, error) from error
+    try:
+        with stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(aside, target)
+    except OSError as error:
+        if error.errno in _FULL or error.filename == str(aside):
+            raise _unwritable(target, error) from error
+        raise
     finally:
         aside.unlink(missing_ok=True)
+
+
+def _unwritable(target: Path, error: OSError) -> DataError:
+    return DataError(
+        f"cannot be written ({error.strerror or error})",
+        file=target,
+        remedy="Make room or name another place; what stood there before is untouched",
+    )
 
 
 def write_text(path: str | PathLike[str], text: str) -> None:

@@ -8,20 +8,20 @@ with the place.
 from __future__ import annotations
 
 import codecs
-import gzip
 import json
-import zlib
+import re
 from collections.abc import Iterator
 from typing import IO, Any
-from zipfile import BadZipFile
 
 from twowiki.errors import DataError
 
 WINDOW = 1 << 18  # bytes read at a time
-LARGEST_RECORD = 1 << 27  # characters; beyond it the file is taken for broken
-_SPACE = " \t\r\n"
+LARGEST_RECORD = 1 << 24  # characters, some 3,000 times a real record
+_NO_SPACE = re.compile(r"[^ \t\r\n]")
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # an escape of half a character, alone or in a pair
 _decode = json.JSONDecoder().raw_decode
 _CUT = 16  # an error this near to the window's end may be a cut literal, number or escape
+_AGAIN = "Download it again and compare its length and checksum"
 
 
 class _Window:
@@ -31,6 +31,7 @@ class _Window:
         self._stream, self._size = stream, window
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self.text, self.at, self.passed, self.ended = "", 0, 0, False
+        self._fault: Exception | None = None
 
     def grow(self) -> bool:
         """Read on, dropping the text before `at`; False at the file's end."""
@@ -51,29 +52,39 @@ class _Window:
         return bool(more) or self.grow()
 
     def _read(self, size: int) -> bytes:
-        try:
-            return self._stream.read(size)
-        except (EOFError, zlib.error, BadZipFile, gzip.BadGzipFile) as error:
+        """Read about `size` bytes; what came before a fault is given before the fault is raised."""
+        blocks: list[bytes] = []
+        read = getattr(self._stream, "read1", self._stream.read)
+        while size > 0 and self._fault is None:
+            try:
+                block = read(size)
+            except Exception as error:  # whatever a damaged file makes the unpackers raise
+                self._fault = error
+                break
+            if not block:
+                break
+            blocks.append(block)
+            size -= len(block)
+        if not blocks and self._fault is not None:
             raise DataError(
-                f"the compressed file is truncated or damaged ({error}), "
+                f"the file is truncated or damaged ({self._fault}), "
                 f"after character {self.passed + len(self.text)}",
-                remedy="Download it again and compare its length and checksum",
+                remedy=_AGAIN,
             ) from None
+        return b"".join(blocks)
 
     def peek(self) -> str:
         """Give the next character that is no space, '' at the end."""
         while True:
-            text, at = self.text, self.at
-            while at < len(text) and text[at] in _SPACE:
-                at += 1
-            self.at = at
-            if at < len(text):
-                return text[at]
+            found = _NO_SPACE.search(self.text, self.at)
+            self.at = found.start() if found else len(self.text)
+            if found:
+                return found[0]
             if not self.grow():
                 return ""
 
-    def place(self, at: int | None = None) -> str:
-        return f"character {self.passed + (self.at if at is None else at)}"
+    def place(self) -> str:
+        return f"character {self.passed + self.at}"
 
 
 def read_json_records(stream: IO[bytes], *, window: int = WINDOW) -> Iterator[Any]:
@@ -145,19 +156,38 @@ def _value(source: _Window, number: int) -> Any:
         try:
             value, end = _decode(source.text, source.at)
         except json.JSONDecodeError as error:
-            cut = error.msg.startswith("Unterminated") or error.pos >= len(source.text) - _CUT
-            if cut and len(source.text) - source.at < LARGEST_RECORD and source.grow():
-                continue
-            problem = None if cut and source.ended else error.msg
-            raise _broken(source, number, problem, error.pos) from None
-        except RecursionError:
-            raise _broken(source, number, "nested too deeply") from None
+            unterminated = error.msg.startswith("Unterminated")
+            place, tail = source.passed + error.pos, source.text[error.pos :]
+            if unterminated or len(tail) <= _CUT:
+                if len(source.text) - source.at >= LARGEST_RECORD:
+                    problem = f"the record is longer than {LARGEST_RECORD:,} characters"
+                    raise _broken(source, number, problem) from None
+                if source.grow():
+                    continue
+            truncated = source.ended and (unterminated or not re.search(r"[\]}]", tail))
+            raise _broken(source, number, None if truncated else error.msg, place) from None
+        except (RecursionError, ValueError) as error:
+            deep = isinstance(error, RecursionError)
+            problem = "nested too deeply" if deep else f"a number that is too long ({error})"
+            raise _broken(source, number, problem) from None
+        if _HALF.search(source.text, source.at, end):
+            _refuse_half_characters(source, number, value)
         source.at = end
         return value
 
 
+def _refuse_half_characters(source: _Window, number: int, value: Any) -> None:
+    """Refuse a record with half a surrogate pair, which no file of ours could hold."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start : error.start + 1]
+        raise _broken(source, number, f"half a character ({half!a}) in a text") from None
+
+
 def _broken(source: _Window, number: int, problem: str | None, at: int | None = None) -> DataError:
-    where = f"at {source.place(at)}, in record number {number} (from 0)"
+    place = source.place() if at is None else f"character {at}"
+    where = f"at {place}, in record number {number} (from 0)"
     if problem is None:
         return DataError(
             f"the file is truncated: it ends {where}",

@@ -13,7 +13,7 @@ SPLIT_WORDS = {"train": "train", "dev": "validation", "validation": "validation"
 _NAME = re.compile(
     r"(?P<hotpot>hotpot_)?(?P<word>train|dev|validation|valid|val|test)"
     r"(?P<setting>_(?:distractor|fullwiki))?(?P<version>_v[\d.]+)?"
-    r"(?P<shard>[-_.]\d+(?:-of-\d+)?)?(?P<digits>\d+)?",
+    r"(?P<shard>[-_.](?P<number>\d{1,9})(?:-of-(?P<shards>\d{1,9}))?)?(?P<digits>\d+)?",
     re.IGNORECASE,
 )
 
@@ -23,7 +23,9 @@ class Named(NamedTuple):
 
     split: str
     plain: bool  # exactly the split's name, with or without a shard number
-    stem: str  # the name without shard number and suffix
+    stem: str  # the name without its shard number
+    shard: int | None  # its number
+    shards: int | None  # of how many, where the name says so
     path: Path
 
 
@@ -36,7 +38,9 @@ def split_of(path: str | PathLike[str]) -> Named | None:
         return None
     plain = not any(match[group] for group in ("hotpot", "setting", "version", "digits"))
     stem = name[: match.start("shard")] if match["shard"] else name[: -len(suffix)]
-    return Named(SPLIT_WORDS[match["word"].lower()], plain, stem + suffix, Path(path))
+    number, shards = (None if match[g] is None else int(match[g]) for g in ("number", "shards"))
+    split = SPLIT_WORDS[match["word"].lower()]
+    return Named(split, plain, stem + suffix, number, shards, Path(path))
 
 
 def is_local(path: str | PathLike[str]) -> bool:

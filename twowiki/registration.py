@@ -18,8 +18,20 @@ from twowiki.naming import SUFFIXES, is_local
 
 NAME = "twowiki"
 # what turns files into rows: a change in one of these makes new cache entries
-_CODE = ("builders", "releases", "columns", "schema", "fields", "sources", "naming", "archives",
-         "json_stream", "arc_da")  # fmt: skip
+_CODE = (
+    *(
+        "builders",
+        "given_files",
+        "releases",
+        "columns",
+        "schema",
+        "fields",
+        "sources",
+        "reading",
+        "naming",
+    ),
+    *("archives", "json_stream", "arc_da", "generation", "worlds"),
+)
 
 
 def register_module(module: str) -> None:
@@ -43,6 +55,32 @@ def register_module(module: str) -> None:
             "folder, which needs no registration"
         )
     table[NAME] = (module, code_hash())
+    _allow_empty_folder()
+
+
+def _allow_empty_folder() -> None:
+    """Let `load_dataset("twowiki", config)` run where the working directory holds no files.
+
+    The library searches that directory for data before it asks the builder, which may need none.
+    """
+    from datasets import load
+
+    factory = getattr(load, "PackagedDatasetModuleFactory", None)
+    search = getattr(factory, "get_module", None)
+    if factory is None or search is None or getattr(search, "allows_empty", False):
+        return
+
+    def get_module(self: Any) -> Any:
+        try:
+            return search(self)
+        except FileNotFoundError:
+            if self.name != NAME or self.data_files is not None or self.data_dir is not None:
+                raise
+            self.data_files = str(Path(__file__).resolve())  # a file that no config takes for data
+            return search(self)
+
+    get_module.allows_empty = True  # type: ignore[attr-defined]
+    factory.get_module = get_module
 
 
 @cache
@@ -71,30 +109,37 @@ def is_globbed(data_files: Any, base_path: str) -> bool:
     }
 
 
-def fingerprint(given: str | None, places: Iterable[Any]) -> str:
-    """Hash this package's code and the size and time of every local file that may be read."""
+def fingerprint(given: str | None, places: Iterable[Any], *, deep: bool = False) -> str:
+    """Hash this package's code and the size and time of every local file that may be read.
+
+    Args:
+        given: what else tells one result from another.
+        places: files, folders, or collections of these; None is passed over.
+        deep: whether any file of a folder, four levels deep, may be read (ARC's archives).
+    """
     digest = hashlib.sha256((given or "").encode() + code_hash().encode())
-    for path in sorted({file for place in places for file in _local_files(place)}):
+    for path in sorted({file for place in places for file in _local_files(place, deep)}):
         status = path.stat()
         digest.update(f"{path}|{status.st_size}|{status.st_mtime_ns}\n".encode())
     return digest.hexdigest()[:32]
 
 
-def _local_files(place: Any) -> Iterator[Path]:
+def _local_files(place: Any, deep: bool) -> Iterator[Path]:
     if isinstance(place, str | PathLike):
         path = Path(place).expanduser().resolve() if is_local(place) else None
         if path is not None and path.is_file():
             yield path
         elif path is not None and path.is_dir():
-            for pattern in ("*", "*/*"):
+            for depth in range(1, 5 if deep else 3):
                 yield from (
                     entry
-                    for entry in path.glob(pattern)
-                    if entry.name.lower().endswith((*SUFFIXES, ".zip")) and entry.is_file()
+                    for entry in path.glob("/".join("*" * depth))
+                    if entry.is_file()
+                    and (deep or entry.name.lower().endswith((*SUFFIXES, ".zip")))
                 )
     elif isinstance(place, Mapping):
         for entry in place.values():
-            yield from _local_files(entry)
+            yield from _local_files(entry, deep)
     elif isinstance(place, Iterable):
         for entry in place:
-            yield from _local_files(entry)
+            yield from _local_files(entry, deep)

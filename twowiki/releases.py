@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,6 +36,7 @@ VERSIONS = {
     "data": "1.0.0",
     HOTPOT_CONFIG: "1.0.0",
     "arc_da": "1.1.0",
+    "world": "1.0.0",
 }
 DESCRIPTIONS = {
     "data_ids_april7": "2WikiMultiHopQA, release of April 2021: Wikidata ids, mended sentences.",
@@ -42,6 +44,7 @@ DESCRIPTIONS = {
     "data": "2WikiMultiHopQA, first release: no ids.",
     HOTPOT_CONFIG: "HotpotQA's own files in the same columns; no evidence triples.",
     "arc_da": "ARC-DA v1.1: science questions with direct answers.",
+    "world": "Questions about a fictional world, made on the spot: people=, films=, seed=.",
 }
 TWO_WIKI_CITATION = """\
 @inproceedings{ho-etal-2020-constructing,
@@ -73,12 +76,15 @@ CITATIONS = {
     **dict.fromkeys(ARCHIVES, TWO_WIKI_CITATION),
     HOTPOT_CONFIG: HOTPOT_CITATION,
     "arc_da": ARC_DA_CITATION,
+    "world": TWO_WIKI_CITATION,
 }
-LICENSES = {**dict.fromkeys(ARCHIVES, "apache-2.0"), HOTPOT_CONFIG: "cc-by-sa-4.0", "arc_da": ""}
+LICENSES = {**dict.fromkeys(ARCHIVES, "apache-2.0"), HOTPOT_CONFIG: "cc-by-sa-4.0", "arc_da": "",
+            "world": "apache-2.0"}  # fmt: skip
 HOMEPAGES = {
     **dict.fromkeys(ARCHIVES, "https://github.com/Alab-NII/2wikimultihop"),
     HOTPOT_CONFIG: "https://hotpotqa.github.io",
     "arc_da": "https://allenai.org/data/arc-da",
+    "world": "",
 }
 
 
@@ -108,7 +114,9 @@ def fetch(config: str, dl_manager: Any) -> dict[str, list[str]]:
     )
     try:
         path = Path(str(dl_manager.download(archive.url)))
-    except (OSError, ConnectionError, RuntimeError) as error:
+    except Exception as error:  # each transport raises its own kinds
+        for leftover in _cache_of(dl_manager).glob(_cached_name(archive.url) + "*.incomplete"):
+            leftover.unlink(missing_ok=True)
         reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         raise DataError(f"cannot download the release ({reason})", remedy=by_hand) from None
     try:
@@ -121,6 +129,19 @@ def fetch(config: str, dl_manager: Any) -> dict[str, list[str]]:
             f"the download from {archive.url} is not the release: {error.problem}; it was removed",
             remedy=by_hand,
         ) from None
+
+
+def _cache_of(dl_manager: Any) -> Path:
+    """Give the folder that a manager downloads into."""
+    from datasets import config
+
+    settings = getattr(dl_manager, "download_config", None)
+    return Path(getattr(settings, "cache_dir", None) or config.DOWNLOADED_DATASETS_PATH)
+
+
+def _cached_name(url: str) -> str:
+    """Give the file name under which `datasets` caches an address."""
+    return hashlib.sha256(url.encode()).hexdigest()
 
 
 def _check(path: str | PathLike[str], archive: Archive) -> None:

@@ -97,10 +97,12 @@ class Prediction(NamedTuple):
 
 def types_of(config: str) -> tuple[str, ...]:
     """Give the question types of a config, in class-label order."""
+    if config not in CONFIGS:
+        raise DataError(f"unknown config {config!r}", remedy=f"Known: {', '.join(CONFIGS)}")
     return HOTPOT_TYPES if config == HOTPOT_CONFIG else TWO_WIKI_TYPES
 
 
-_KNOWN = frozenset(
+KNOWN_FIELDS = frozenset(
     (
         *("_id", "id", "type", "question", "context", "supporting_facts", "evidences"),
         *("evidences_id", "answer", "answer_id", "entity_ids", "level"),
@@ -145,7 +147,7 @@ def parse_record(raw: Any, config: str = DEFAULT_CONFIG) -> Example:
         )
     record_id = _record_id(raw)
     try:
-        if not _KNOWN.issuperset(raw):
+        if not KNOWN_FIELDS.issuperset(raw):
             _refuse_misspelt(raw)
         return Example(
             id=record_id,
@@ -201,6 +203,7 @@ def to_official(record: Example | Mapping[str, Any], config: str | None = None) 
         the test file of the release (`""`, `[]`); HotpotQA's test file leaves the keys out.
     """
     config = config or _config_of(record)
+    types_of(config)
     example = record if isinstance(record, Example) else parse_record(record, config)
     values: dict[str, Any] = {
         "_id": example.id,
@@ -215,8 +218,9 @@ def to_official(record: Example | Mapping[str, Any], config: str | None = None) 
         "answer_id": example.answer_id,
         "level": example.level,
     }
-    hidden = config == HOTPOT_CONFIG and not example.has_gold
-    keys = _HOTPOT_HIDDEN if hidden else _OFFICIAL_KEYS.get(config, _OFFICIAL_KEYS[DEFAULT_CONFIG])
+    gold = (example.answer, example.type, example.level)
+    hidden = config == HOTPOT_CONFIG and gold == (None, None, None)
+    keys = _HOTPOT_HIDDEN if hidden else _OFFICIAL_KEYS[config]
     return {key: values[key] for key in keys}
 
 
@@ -245,8 +249,8 @@ def has_gold(rows: Iterable[Mapping[str, Any]]) -> bool:
 
 def _config_of(record: Example | Mapping[str, Any]) -> str:
     """Tell HotpotQA's records, which have a level, from those of 2WikiMultiHopQA."""
-    level = record.level if isinstance(record, Example) else record.get("level")
-    return DEFAULT_CONFIG if level is None else HOTPOT_CONFIG
+    known = record.level is not None if isinstance(record, Example) else "level" in record
+    return HOTPOT_CONFIG if known else DEFAULT_CONFIG
 
 
 def _record_id(raw: Mapping[str, Any]) -> str:
@@ -269,7 +273,7 @@ def _record_id(raw: Mapping[str, Any]) -> str:
 
 def _refuse_misspelt(raw: Mapping[str, Any]) -> None:
     """Refuse a field whose name is nearly that of a field that the record lacks."""
-    found = misspelt_field(tuple(raw), _KNOWN, _KNOWN.difference(raw, ("_id", "id")))
+    found = misspelt_field(tuple(raw), KNOWN_FIELDS, KNOWN_FIELDS.difference(raw, ("_id", "id")))
     if found:
         raise DataError(
             f"unknown field, while {found[1]!r} is missing",

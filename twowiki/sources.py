@@ -7,18 +7,17 @@ memory. Errors carry the file, the record's id and the field. It loads no `datas
 
 from __future__ import annotations
 
-import gzip
-from codecs import BOM_UTF8
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from twowiki.archives import MAGIC_ZIP, member_for, open_member, open_zip, split_members
+from twowiki.archives import split_members
 from twowiki.errors import DataError
-from twowiki.json_stream import read_json_records
-from twowiki.naming import split_of
+from twowiki.naming import Named, split_of
+from twowiki.reading import Opener as Opener
+from twowiki.reading import read_raw as read_raw
+from twowiki.reading import sniff as sniff
 from twowiki.schema import (
     CONFIGS,
     DEFAULT_CONFIG,
@@ -29,8 +28,7 @@ from twowiki.schema import (
     parse_record,
 )
 
-Opener = Callable[..., IO[bytes]]
-_BATCH = 256  # Parquet rows at a time
+EXPORT_MARK = b"twowiki_config"  # in the schema of an exported file
 
 
 def find_splits(source: str | PathLike[str], config: str = DEFAULT_CONFIG) -> dict[str, list[str]]:
@@ -57,6 +55,8 @@ def find_splits(source: str | PathLike[str], config: str = DEFAULT_CONFIG) -> di
     if not place.is_dir():
         raise DataError("no such file or folder", file=source, remedy="Check the path")
     for folder in (place / config, place, place / "data"):
+        if folder.name == "data" and exported_config(folder) not in (config, None):
+            continue  # the export of another config, not a folder of data files
         found = _loose_files(folder) or _zip_in(folder, config)
         if found:
             return {split: found[split] for split in SPLITS if split in found}
@@ -72,18 +72,20 @@ def find_splits(source: str | PathLike[str], config: str = DEFAULT_CONFIG) -> di
 
 
 def _loose_files(folder: Path) -> dict[str, list[str]]:
-    """Give the files named after splits; a plain name goes before a decorated one."""
+    """Give the files named after splits: the plain name, else its shards, else a decorated name."""
     if not folder.is_dir():
         return {}
     named = [found for path in sorted(folder.iterdir()) if (found := split_of(path))]
+    named = [entry for entry in named if not entry.path.is_dir()]
     splits: dict[str, list[str]] = {}
     for split in SPLITS:
         mine = [entry for entry in named if entry.split == split]
         mine = [entry for entry in mine if entry.plain] or mine
+        mine = [entry for entry in mine if entry.shard is None] or _in_order(mine, folder)
         stems = sorted({entry.stem for entry in mine})
         if len(stems) > 1:
             raise DataError(
-                f"several files for the split {split!r}: {', '.join(stems)}",
+                f"several files for the split {split!r}: {', '.join(e.path.name for e in mine)}",
                 file=folder,
                 remedy="Keep one of them, or name it: "
                 f'data_files={{"{split}": "{mine[0].path.name}"}}',
@@ -91,6 +93,26 @@ def _loose_files(folder: Path) -> dict[str, list[str]]:
         if mine:
             splits[split] = [str(entry.path) for entry in mine]
     return splits
+
+
+def _in_order(shards: list[Named], folder: Path) -> list[Named]:
+    """Sort shards by number, and refuse a set with a gap."""
+    ordered = sorted(shards, key=lambda entry: entry.shard or 0)
+    if len(shards) == 1 and shards[0].shards is None:
+        return shards  # one file whose name has a number in it
+    kinds = {(entry.stem, entry.shards) for entry in shards}
+    numbers = {entry.shard or 0 for entry in shards}
+    total = shards[0].shards or len(shards) if shards else 0
+    first = 0 if 0 in numbers else 1
+    missing = next((n for n in range(first, first + total) if n not in numbers), None)
+    if missing is None and len(kinds) <= 1 and len(numbers) == len(shards):
+        return ordered
+    problem = f"shard number {missing} of {total} is missing" if len(kinds) == 1 else "they differ"
+    raise DataError(
+        f"no whole set of shards ({problem}): {', '.join(e.path.name for e in ordered[:6])}",
+        file=folder,
+        remedy="Bring the missing files, or name the ones to read with data_files",
+    )
 
 
 def _zip_in(folder: Path, config: str) -> dict[str, list[str]]:
@@ -109,80 +131,6 @@ def _zip_in(folder: Path, config: str) -> dict[str, list[str]]:
             remedy=f"Ask for the release that is there: name={known[0]!r}",
         )
     return {}
-
-
-def sniff(path: str | PathLike[str], opener: Opener = open) -> str:
-    """Tell what a file is from its first bytes: zip, parquet, gzip, json or other.
-
-    A cached download has no suffix to tell by; a `.zip` that holds a web page stays a zip here.
-    """
-    with opener(path, "rb") as stream:
-        head = stream.read(64)
-    if head.startswith(MAGIC_ZIP) or str(path).lower().endswith(".zip"):
-        return "zip"
-    if head.startswith(b"PAR1") or str(path).lower().endswith(".parquet"):
-        return "parquet"
-    if head.startswith(b"\x1f\x8b"):
-        return "gzip"
-    return "json" if head.removeprefix(BOM_UTF8).lstrip()[:1] in (b"{", b"[") else "other"
-
-
-@contextmanager
-def open_data(
-    path: str | PathLike[str], split: str | None = None, opener: Opener = open
-) -> Iterator[IO[bytes]]:
-    """Open a file's bytes: a zip's member of the split, what a .gz holds, or the file itself."""
-    kind = sniff(path, opener)
-    if kind == "zip":
-        with (
-            opener(path, "rb") as stream,
-            open_zip(stream, path) as archive,
-            open_member(archive, member_for(archive, path, split), path) as member,
-        ):
-            yield member
-    elif kind == "gzip":
-        with opener(path, "rb") as stream, gzip.GzipFile(fileobj=stream) as unpacked:
-            yield unpacked  # type: ignore[misc]
-    else:
-        with opener(path, "rb") as stream:
-            yield stream
-
-
-def read_raw(
-    path: str | PathLike[str], split: str | None = None, opener: Opener = open
-) -> Iterator[Any]:
-    """Yield a file's raw records (JSON objects, or Parquet rows as dicts) in file order.
-
-    Raises:
-        DataError: the file cannot be read to its end; whole records before the fault come first.
-    """
-    try:
-        if sniff(path, opener) == "parquet":
-            yield from _parquet_rows(path, opener)
-        else:
-            with open_data(path, split, opener) as stream:
-                yield from read_json_records(stream)
-    except DataError as error:
-        raise error.at(path) from None
-    except FileNotFoundError:
-        raise DataError("no such file", file=path, remedy="Check the path") from None
-
-
-def _parquet_rows(path: str | PathLike[str], opener: Opener) -> Iterator[dict[str, Any]]:
-    import pyarrow
-    import pyarrow.parquet
-
-    with opener(path, "rb") as stream:
-        try:
-            table = pyarrow.parquet.ParquetFile(stream)
-            for batch in table.iter_batches(batch_size=_BATCH):
-                yield from batch.to_pylist()
-        except pyarrow.ArrowException as error:
-            raise DataError(
-                f"no readable Parquet ({str(error).splitlines()[0]})",
-                file=path,
-                remedy="Download it again and compare its length",
-            ) from None
 
 
 def read_examples(
@@ -210,11 +158,8 @@ def read_examples(
         config, files = config or DEFAULT_CONFIG, list(source)
     seen: dict[str, int] = {}
     for number, path in enumerate(files):
-        for raw in read_raw(path, split, opener):
-            try:
-                example = parse_record(raw, config)
-            except DataError as error:
-                raise error.at(path) from None
+        for position, raw in enumerate(read_raw(path, split, opener)):
+            example = _parse_at(raw, config, path, position)
             if example.id in seen:
                 first = files[seen[example.id]]
                 where = "the same file" if first == path else first
@@ -229,6 +174,27 @@ def read_examples(
             yield example
 
 
+def _parse_at(raw: Any, config: str, path: str, position: int) -> Example:
+    """Parse a file's record; name the file, and the record by its number where it has no id."""
+    try:
+        if isinstance(raw, dict) and type(raw.get("type")) is int:
+            raise DataError(
+                f"the type is a number ({raw['type']}), and the file does not say of which labels",
+                record=raw.get("_id") or raw.get("id"),
+                field="type",
+                remedy="Write the type's name",
+            )
+        return parse_record(raw, config)
+    except DataError as error:
+        raise DataError(
+            error.problem,
+            file=path,
+            record=error.record or f"number {position} (from 0)",
+            field=error.field,
+            remedy=error.remedy,
+        ) from None
+
+
 def guess_config(source: str | PathLike[str]) -> str:
     """Tell the config from a source's own name, or from what a folder holds.
 
@@ -239,14 +205,32 @@ def guess_config(source: str | PathLike[str]) -> str:
     telling = [config for config in CONFIGS if config != "data"]
     if name.removesuffix(".zip") in telling or name == "data.zip":
         return name.removesuffix(".zip")
+    if place.parent.name in telling and place.suffix == ".parquet":
+        return place.parent.name
     if place.is_dir():
         inside = [config for config in telling if (place / config).is_dir()]
+        inside += ["data"] if exported_config(place / "data") == "data" else []
         inside += [config for config in CONFIGS if (place / f"{config}.zip").is_file()]
         if inside:
             return inside[0]
     if name.startswith(("arc_da", "arc-da")):
         return "arc_da"
     return HOTPOT_CONFIG if name.startswith("hotpot") else DEFAULT_CONFIG
+
+
+def exported_config(folder: Path) -> str | None:
+    """Tell of which config a folder's Parquet files are exports, None if they do not say."""
+    first = next(iter(sorted(folder.glob("*.parquet"))), None) if folder.is_dir() else None
+    if first is None:
+        return None
+    import pyarrow.parquet
+
+    try:
+        metadata = pyarrow.parquet.read_schema(first).metadata or {}
+    except (OSError, pyarrow.ArrowException):
+        return None
+    name = metadata.get(EXPORT_MARK)
+    return None if name is None else name.decode()
 
 
 def _files_of(source: str | PathLike[str], config: str, split: str | None) -> list[str]:

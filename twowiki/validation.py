@@ -14,7 +14,7 @@ from typing import Any
 from twowiki.errors import DataError
 from twowiki.files import progress
 from twowiki.generation.relations import RELATIONS
-from twowiki.schema import DEFAULT_CONFIG, HOTPOT_CONFIG, Example, parse_record
+from twowiki.schema import DEFAULT_CONFIG, HOTPOT_CONFIG, Example, parse_record, types_of
 from twowiki.sources import find_splits, guess_config, read_raw, sniff
 
 KINDS = {
@@ -116,9 +116,13 @@ def validate(
     """
     findings = Findings()
     if not isinstance(source, str | PathLike):
+        types_of(config or DEFAULT_CONFIG)
         _split_into(findings, "records", [("records", source)], config or DEFAULT_CONFIG)
         return findings
     config = config or guess_config(source)
+    if config == "arc_da":
+        raise DataError("ARC-DA has other fields", file=source, remedy="Use `twowiki arc-da stats`")
+    types_of(config)
     for split, files in find_splits(source, config).items():
         streams = [
             (path, read_raw(path, split if sniff(path) == "zip" else None)) for path in files

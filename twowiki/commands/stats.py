@@ -24,11 +24,13 @@ def run(args: argparse.Namespace) -> int:
     from twowiki.errors import DataError
     from twowiki.files import progress, write_json
     from twowiki.overview import overview_of
+    from twowiki.schema import types_of
     from twowiki.sources import find_splits, guess_config, read_examples
 
     config = args.config or guess_config(args.source)
     if config == "arc_da":
         raise DataError("ARC-DA has tables of its own", remedy="Use `twowiki arc-da stats`")
+    types_of(config)
     splits = find_splits(args.source, config)
     if args.split and args.split not in splits:
         raise DataError(f"no split {args.split!r}; it holds {', '.join(splits)}", file=args.source)
