@@ -208,6 +208,18 @@ def test_set_ups_are_well_formed(work: Path) -> None:
     assert labels == set(CATEGORIES.values())
 
 
+@pytest.mark.slow
+def test_label_studio_accepts_the_set_ups(work: Path) -> None:
+    """Asks Label Studio's own library, where it is installed."""
+    interface = pytest.importorskip("label_studio_sdk.label_interface")
+    for kind in KINDS:
+        interface.LabelInterface(project(kind, "t", people=5)["label_config"]).validate()
+    described = json.loads((work / "20_tasks" / "label_studio_project.json").read_text())
+    tasks = json.loads((work / "20_tasks" / "label_studio_tasks.json").read_text())
+    made = interface.LabelInterface(described["label_config"])
+    assert made.validate_task({"data": tasks[0]["data"]})
+
+
 class Tags(HTMLParser):
     """Checks that tags close in order."""
 

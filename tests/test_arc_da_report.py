@@ -222,6 +222,16 @@ def test_same_inputs_same_report(tmp_path: Path) -> None:
     assert first.replace(b"a.json", b"b.json") == second
 
 
+def test_one_question_gives_valid_json(tmp_path: Path) -> None:
+    mine = predictions_file(tmp_path / "mine.jsonl")
+    subset, out = tmp_path / "ids.txt", tmp_path / "report.json"
+    subset.write_text(IDS[1], encoding="utf-8")
+    assert arc_da("score", mine, DEV, "--subset", subset, "--resamples", 20, "--rounds", 20,
+                  "--versus", predictions_file(tmp_path / "b.jsonl"), "--out", out) == 0  # fmt: skip
+    report = json.loads(out.read_text(), parse_constant=lambda name: pytest.fail(name))
+    assert report["versus"][str(tmp_path / "b.jsonl")]["f1"]["detectable"] is None
+
+
 def test_subset_and_its_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine = predictions_file(tmp_path / "mine.jsonl")
     subset = tmp_path / "ids.txt"

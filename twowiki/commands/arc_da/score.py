@@ -77,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score, print the table, write what was asked for."""
+    from twowiki.arc_da.agreement import without_nan
     from twowiki.arc_da.comparison import compare_systems, render_comparison
     from twowiki.arc_da.predictions import read_predictions
     from twowiki.arc_da.report import Settings, as_rows, make_report, render_report, score_system
@@ -101,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
         report["versus"] = compare_systems(first, systems, settings, rounds=args.rounds)
         print("\n" + render_comparison(report["versus"]), end="")
     if args.out:
-        write_json(args.out, {**report, "run": _provenance(args)})
+        write_json(args.out, without_nan({**report, "run": _provenance(args)}))
     if args.rows:
         write_json_lines(args.rows, as_rows(first, settings.extras))
     return 0
