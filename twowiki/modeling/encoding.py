@@ -155,18 +155,14 @@ class Encoder:
     def _offsets(self, layout: Layout) -> tuple[Ints, Ints]:
         """Cut the text into words; the reference cuts each title and sentence on its own."""
         if self.options.layout == "marked":
-            starts, ends = self.tokenizer.word_offsets(layout.text)
-            return starts, ends
-        parts = [
-            (offset + segment.start for offset in self._segment_offsets(layout.text, segment))
-            for segment in layout.segments
-        ]
-        starts, ends = zip(*parts, strict=True) if parts else ((), ())
-        joined = [
-            numpy.concatenate(part) if part else numpy.zeros(0, numpy.int32)
-            for part in (starts, ends)
-        ]
-        return joined[0], joined[1]
+            whole: tuple[Ints, Ints] = self.tokenizer.word_offsets(layout.text)
+            return whole
+        starts, ends = [numpy.zeros(0, numpy.int32)], [numpy.zeros(0, numpy.int32)]
+        for segment in layout.segments:
+            first, last = self._segment_offsets(layout.text, segment)
+            starts.append(first + segment.start)
+            ends.append(last + segment.start)
+        return numpy.concatenate(starts), numpy.concatenate(ends)
 
     def _segment_offsets(self, text: str, segment: Segment) -> tuple[Ints, Ints]:
         piece = text[segment.start : segment.end]

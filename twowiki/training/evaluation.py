@@ -167,29 +167,14 @@ def score_predictions(
     examples: Sequence[Example], predictions: Sequence[Prediction], aliases: str = ""
 ) -> Scored:
     """Score predictions against the examples' gold."""
-    from collections import defaultdict
+    import twowiki
+    from twowiki.schema import to_row
 
-    from twowiki.rows import KEYS, Gold
-    from twowiki.scoring import Scorer
-    from twowiki.signature import Settings
-
-    scorer = Scorer(Settings())
-    groups = defaultdict(list)
-    for e, p in zip(examples, predictions, strict=True):
-        gold = Gold(
-            e.id,
-            e.answer or "",
-            e.supporting_facts,
-            e.evidences,
-            e.type,
-            e.answer_id,
-            e.evidences_id,
-        )
-        row = scorer.score_example(p, gold)
-        groups[e.type].append(row.figures)
-        groups["all"].append(row.figures)
-    means = {
-        str(kind): {key: 100 * sum(r[i] for r in rows) / len(rows) for i, key in enumerate(KEYS)}
-        for kind, rows in groups.items()
-    }
-    return Scored(means.pop("all"), means, "temporary")
+    report = twowiki.score(
+        {example.id: said for example, said in zip(examples, predictions, strict=True)},
+        [to_row(example) for example in examples],
+        aliases or None,
+        by_type=True,
+    )
+    by_type = {name: group.metrics for name, group in report.types.items()}
+    return Scored(report.metrics, by_type, report.signature)

@@ -1,0 +1,83 @@
+"""A small tokenizer, configuration and model over made-up examples, shared by the model's tests."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import torch
+
+from twowiki.modeling.collation import Collator
+from twowiki.modeling.configuration import TwoWikiConfig
+from twowiki.modeling.encoding import Encoder, Window
+from twowiki.modeling.modeling import TwoWikiBaselineForMultihopQA
+from twowiki.modeling.tokenization import TwoWikiTokenizer
+from twowiki.schema import Example, Fact, Paragraph, Triple
+from twowiki.tiny_data import tiny_examples
+from twowiki.training.vocabulary import count_vocabulary, make_vocabulary
+
+SIZES = {"word_dim": 12, "char_hidden": 6, "char_dim": 4, "hidden_size": 8, "relation_dim": 6}
+
+GOLD_Q1 = Example(
+    id="q1",
+    type="compositional",
+    question="Where was the mother of Tavik Orrel born?",
+    answer="Brinmoor",
+    supporting_facts=(Fact("Tavik Orrel", 0), Fact("Dessa Orrel", 1)),
+    evidences=(
+        Triple("Tavik Orrel", "mother", "Dessa Orrel"),
+        Triple("Dessa Orrel", "place of birth", "Brinmoor"),
+    ),
+    context=(
+        Paragraph("Tavik Orrel", ("Tavik Orrel was a runner, the son of Dessa Orrel.",)),
+        Paragraph("Dessa Orrel", ("Dessa Orrel was a painter.", " She was born in Brinmoor.")),
+    ),
+)
+
+
+@cache
+def examples() -> list[Example]:
+    """Twelve made-up examples, three of each type."""
+    return list(tiny_examples(12, seed=3))
+
+
+def setting(**options: Any) -> TwoWikiConfig:
+    """Small settings, corrected but for the options given."""
+    return TwoWikiConfig(**{**SIZES, **options})
+
+
+def reproduced(**options: Any) -> TwoWikiConfig:
+    """Small reproduce settings that need no spaCy."""
+    return TwoWikiConfig.reproduce(**{**SIZES, "splitter": "words", **options})
+
+
+def with_vocabulary(
+    config: TwoWikiConfig, given: list[Example] | None = None
+) -> tuple[TwoWikiConfig, TwoWikiTokenizer]:
+    """Fill a configuration's vocabularies from examples."""
+    counts = count_vocabulary([*(given or examples()), GOLD_Q1], config)
+    tokenizer, sizes = make_vocabulary(counts, config)
+    fields = {name: getattr(config, name) for name in TwoWikiConfig.__annotations__}
+    return TwoWikiConfig(**{**fields, **sizes}), tokenizer
+
+
+def model_and_windows(
+    config: TwoWikiConfig | None = None, given: list[Example] | None = None, seed: int = 0
+) -> tuple[TwoWikiBaselineForMultihopQA, list[Window]]:
+    """Make a model from a seed and the encoded windows of examples."""
+    config, tokenizer = with_vocabulary(config or setting(), given)
+    encoder = Encoder(config, tokenizer)
+    windows = [
+        window
+        for number, example in enumerate(given or examples())
+        for window in encoder.encode(example, number)
+    ]
+    torch.manual_seed(seed)
+    model = TwoWikiBaselineForMultihopQA(config)
+    model.answer_tokenizer = tokenizer
+    return model, windows
+
+
+def batch_of(model: TwoWikiBaselineForMultihopQA, windows: list[Window]) -> dict[str, Any]:
+    """Collate windows for a model."""
+    return Collator(model.config)(windows)
