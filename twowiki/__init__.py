@@ -11,11 +11,22 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from twowiki.aliases import read_aliases as read_aliases
     from twowiki.builders import load_dataset as load_dataset
     from twowiki.builders import register as register
     from twowiki.errors import DataError as DataError
     from twowiki.exporting import export as export
     from twowiki.joint_metric import score as score
+    from twowiki.llm import read_llm_outputs as read_llm_outputs
+    from twowiki.llm_text import parse_llm_output as parse_llm_output
+    from twowiki.metric_records import to_metric_records as to_metric_records
+    from twowiki.predictions import read_predictions as read_predictions
+    from twowiki.report import Report as Report
+    from twowiki.retrieval import all_gold_at_k as all_gold_at_k
+    from twowiki.retrieval import build_corpus as build_corpus
+    from twowiki.retrieval import build_qrels as build_qrels
+    from twowiki.retrieval import score_retrieval as score_retrieval
+    from twowiki.retrieval import title_recall_at_k as title_recall_at_k
     from twowiki.schema import Example as Example
     from twowiki.schema import Fact as Fact
     from twowiki.schema import Paragraph as Paragraph
@@ -43,6 +54,16 @@ _LAZY = {
     ),
     "read_examples": "twowiki.sources",
     "score": "twowiki.joint_metric",
+    "Report": "twowiki.report",
+    "read_aliases": "twowiki.aliases",
+    "read_predictions": "twowiki.predictions",
+    "to_metric_records": "twowiki.metric_records",
+    "read_llm_outputs": "twowiki.llm",
+    "parse_llm_output": "twowiki.llm_text",
+    **dict.fromkeys(
+        ("build_corpus", "build_qrels", "title_recall_at_k", "all_gold_at_k", "score_retrieval"),
+        "twowiki.retrieval",
+    ),
     "validate": "twowiki.validation",
 }
 

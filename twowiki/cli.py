@@ -29,6 +29,11 @@ COMMANDS = {
         "twowiki.commands.convert_baseline",
         "the authors' checkpoint to a model folder",
     ),
+    "submission": ("twowiki.commands.submission", "the file for the authors' leaderboard"),
+    "prompt": ("twowiki.commands.prompt", "questions as prompts for a language model"),
+    "corpus": ("twowiki.commands.corpus", "the distinct paragraphs, for retrieval"),
+    "qrels": ("twowiki.commands.qrels", "which paragraphs are relevant to which question"),
+    "retrieval": ("twowiki.commands.retrieval", "title_recall@k and all_gold@k of rankings"),
     "score": ("twowiki.commands.score", "answers, supporting facts, evidence and joint"),
     "stats": ("twowiki.commands.stats", "print the paper's tables for any split"),
 }

@@ -86,9 +86,14 @@ class EvidenceScorer:
         return _counted(len(prediction) - len(rest), len(prediction), len(true))
 
     def _apart(self, triples: Sequence[Any]) -> bool:
-        """Tell whether triples differ in relation and subject when levelled."""
+        """Tell whether triples of texts differ in relation and subject when levelled."""
         relation_of, level = self._relation, self._level
-        if len({relation_of[relation] for _, relation, _ in triples}) == len(triples):
+        relations = set()
+        for subject, relation, object_ in triples:
+            if type(subject) is not str or type(object_) is not str:
+                return False
+            relations.add(relation_of[relation])
+        if len(relations) == len(triples):
             return True
         heads = {(level(subject), relation_of[relation]) for subject, relation, _ in triples}
         return len(heads) == len(triples)

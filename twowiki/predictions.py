@@ -159,15 +159,15 @@ def _without_structs(triples: Mapping[str, Any]) -> Mapping[str, Any]:
 def _of_rows(rows: Sequence[Any], source: Source) -> PredictionSet:
     found: dict[str, tuple[Any, ...]] = {}
     for number, row in enumerate(rows):
-        name = _check_row(row, number)
-        values = tuple([_part_of(row, block, name) for block in BLOCKS])
+        name = row_id(row, number)
+        values = tuple([row_part(row, block, name) for block in BLOCKS])
         if found.setdefault(name, values) != values:
             raise DataError(
                 "two rows of one id say different things",
                 record=name,
                 remedy="Keep one row for each question",
             )
-    _refuse_lacking(rows)
+    refuse_lacking(rows)
     answers, facts, triples = (
         {name: values[place] for name, values in found.items()} for place in range(len(BLOCKS))
     )
@@ -181,7 +181,8 @@ def any_given(block: Mapping[str, Any]) -> bool:
     return any(part is not None for part in block.values())
 
 
-def _check_row(row: Any, number: int) -> str:
+def row_id(row: Any, number: int) -> str:
+    """Give a row's id, or say what is wrong with the row."""
     if not isinstance(row, Mapping):
         raise DataError(
             f"expected a row (an object), got {kind_of(row)}",
@@ -195,7 +196,7 @@ def _check_row(row: Any, number: int) -> str:
     return name
 
 
-def _refuse_lacking(rows: Sequence[Mapping[str, Any]]) -> None:
+def refuse_lacking(rows: Sequence[Mapping[str, Any]]) -> None:
     """Refuse rows none of which has a field for some part."""
     lacking = [
         names[0] for names in ROW_FIELDS.values()
@@ -206,7 +207,7 @@ def _refuse_lacking(rows: Sequence[Mapping[str, Any]]) -> None:
         raise DataError(f"not a prediction: {problem}", remedy=EXPECTED)
 
 
-def _part_of(row: Mapping[str, Any], block: str, record: str) -> Any:
+def row_part(row: Mapping[str, Any], block: str, record: str) -> Any:
     """Give a row's value for a part, structs turned into tuples; None where it has none."""
     names = ROW_FIELDS[block]
     name = next((name for name in names if row.get(name) is not None), None)

@@ -15,12 +15,12 @@ import argparse
 import gc
 import json
 import sys
+from typing import TYPE_CHECKING
 
-from twowiki.files import write_json, write_json_lines
-from twowiki.joint_metric import score
-from twowiki.json_files import collector_paused
-from twowiki.report import Report
 from twowiki.signature import MATCHINGS, VERSIONS
+
+if TYPE_CHECKING:
+    from twowiki.report import Report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,6 +72,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score, print, and write what was asked for."""
+    from twowiki.files import write_json, write_json_lines
+    from twowiki.json_files import collector_paused
+
     with collector_paused():
         report = _score(args)
         if args.output:
@@ -86,6 +89,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _score(args: argparse.Namespace) -> Report:
+    from twowiki.joint_metric import score
+
     predictions = args.predictions
     if args.from_llm:
         from twowiki.llm import read_llm_outputs
