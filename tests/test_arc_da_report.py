@@ -226,10 +226,11 @@ def test_one_question_gives_valid_json(tmp_path: Path) -> None:
     mine = predictions_file(tmp_path / "mine.jsonl")
     subset, out = tmp_path / "ids.txt", tmp_path / "report.json"
     subset.write_text(IDS[1], encoding="utf-8")
-    assert arc_da("score", mine, DEV, "--subset", subset, "--resamples", 20, "--rounds", 20,
-                  "--versus", predictions_file(tmp_path / "b.jsonl"), "--out", out) == 0  # fmt: skip
+    other = predictions_file(tmp_path / "b.jsonl")
+    quick = ["--resamples", 20, "--rounds", 20, "--subset", subset]
+    assert arc_da("score", mine, DEV, *quick, "--versus", other, "--out", out) == 0
     report = json.loads(out.read_text(), parse_constant=lambda name: pytest.fail(name))
-    assert report["versus"][str(tmp_path / "b.jsonl")]["f1"]["detectable"] is None
+    assert report["versus"][str(other)]["f1"]["detectable"] is None
 
 
 def test_subset_and_its_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,8 +7,6 @@ In: one lower-case word. Out: its stem. The amendments are those of NLTK's defau
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 IRREGULAR = {
     "skies": "sky",
     "sky": "sky",
@@ -63,6 +61,7 @@ _STEP_3 = {
     "ful": "",
     "ness": "",
 }
+_STEP_2_ENDS, _STEP_3_ENDS = tuple(_STEP_2), tuple(_STEP_3)
 _STEP_4 = (
     *("ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ion", "ism", "ate"),
     *("iti", "ous", "ive", "ize", "al", "er", "ic", "ou"),
@@ -141,14 +140,16 @@ def _double_suffix(word: str) -> str:
         return _double_suffix(word[:-2])
     if word.endswith("logi"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
-    return _replace(word, _STEP_2, lambda cut: _measure(cut) > 0)
+    return _replace(word, _STEP_2, _STEP_2_ENDS)
 
 
 def _suffix(word: str) -> str:
-    return _replace(word, _STEP_3, lambda cut: _measure(cut) > 0)
+    return _replace(word, _STEP_3, _STEP_3_ENDS)
 
 
 def _last_suffix(word: str) -> str:
+    if not word.endswith(_STEP_4):
+        return word
     for suffix in _STEP_4:
         if word.endswith(suffix):
             cut = word[: -len(suffix)]
@@ -166,9 +167,12 @@ def _tidy(word: str) -> str:
     return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
 
 
-def _replace(word: str, suffixes: dict[str, str], allowed: Callable[[str], bool]) -> str:
+def _replace(word: str, suffixes: dict[str, str], ends: tuple[str, ...]) -> str:
+    """Replace the suffix that decides if a measure is left before it; most words have none."""
+    if not word.endswith(ends):
+        return word
     for suffix, new in suffixes.items():
         if word.endswith(suffix):
             cut = word[: -len(suffix)]
-            return cut + new if allowed(cut) else word
+            return cut + new if _measure(cut) > 0 else word
     return word
