@@ -130,8 +130,8 @@ def _generate(settings: Any, options: Mapping[str, Any], out: Path) -> None:
         title_case=options.get("title_case", "clean"),
         seed=settings.seed,
     )
-    workers = min(2, os.cpu_count() or 1)
-    report = generate(config, out, Resources(work=out / "work", workers=workers))
+    # One process: another would run the caller's script again, if that has no main guard.
+    report = generate(config, out, Resources(work=out / "work", workers=1))
     if not all(report["splits"].get(name) for name in ("train", "dev", "test")):
         raise DataError(
             "the world is too small: a split would be empty",

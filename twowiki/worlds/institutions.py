@@ -43,7 +43,7 @@ _KINDS = {
         ("priest", "philanthropist", "politician"), 1780, 20,
     ),
     "school": _Kind(
-        20, 130, ("{s} School", "{t} School of Music", "St. {g}'s School", "{t} Academy of Arts"),
+        20, 130, ("{s} School", "{t} School of Music", "St. {g}'s School, {t}", "{t} Academy"),
         ("priest", "philanthropist", "painter"), 1770, 20,
     ),
     "business": _Kind(
@@ -149,10 +149,13 @@ class Institutions:
         surname = chance.pick_early(tongue.surnames)
         if founder != NOBODY and chance.odds(400):
             surname = self.careers.surnames[founder]
-        return chance.pick(rule.names).format(
-            t=self.registry.labels[town], s=surname, g=chance.pick(tongue.given[chance.below(2)]),
+        name = chance.pick(rule.names).format(
+            t=self.registry.labels[town],
+            s=surname,
+            g=chance.pick(tongue.given[chance.below(2)]),
             n=tongue.place(chance),
-        )  # fmt: skip
+        )
+        return name[:1].upper() + name[1:]
 
 
 def found_awards(

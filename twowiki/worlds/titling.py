@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from twowiki.worlds.chance import Chance
 from twowiki.worlds.names import Tongue
+from twowiki.worlds.syllables import has_mark
 
 _NOUNS = (
     "Bell", "Harbour", "Lantern", "Orchard", "River", "Winter", "Garden", "Mirror", "Bridge",
@@ -79,6 +80,7 @@ class Titler:
         )  # fmt: skip
         if "{n}" not in form and "{s}" not in form:
             title = f"{title} of {noun}"
+        title = title[:1].upper() + title[1:]
         if len(known) < 4000:
             known.append(title)
         return title, town if town in title else ""
@@ -90,8 +92,8 @@ def _alike(title: str, chance: Chance) -> str:
     words = title.split()
     if draw == 0 or len(words) < 2:
         return title
-    if draw == 1:
-        return f"Return to {words[-1]}" if words[0] != "Return" else title
+    if draw == 1 and words[0] != "Return" and has_mark(words[-1]):
+        return f"Return to {words[-1]}"
     if draw == 2 and words[0] == "The" and words[1] in _NOUNS:
         return " ".join(["The", words[1] + "s", *words[2:]])
     if words[0] in ("The", "A"):
