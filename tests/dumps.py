@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -142,3 +143,10 @@ def samples_of(folder: Path) -> list[dict[str, Any]]:
         for record in json.loads((out / f"{name}.json").read_text("utf-8"))
     ]
     return [known[record["_id"]] | record for record in records]
+
+
+def by_relations(folder: Path) -> Counter[str]:
+    """Count a run's samples by type and relations."""
+    return Counter(
+        f"{sample['type']} {'+'.join(sample['relations'])}" for sample in samples_of(folder)
+    )

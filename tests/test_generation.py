@@ -6,20 +6,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.dumps import FEMALE, FILM, HUMAN, MALE, Dumps, make, samples_of, statement
+from tests.dumps import HUMAN, Dumps, by_relations, make, samples_of
 from twowiki.cli import main
 from twowiki.errors import DataError
 from twowiki.generation.comparing import compare_runs
-from twowiki.generation.relations import RULES, P
-from twowiki.generation.retrieval import rank
-from twowiki.generation.splits import assign_splits, chains_of
 
 WORLD = Path(__file__).parent / "data" / "world"
 WORLD_DUMPS = (WORLD / "wikidata.json", WORLD / "paragraphs.jsonl")
@@ -39,23 +33,6 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("drawn")
     make(WORLD_DUMPS, folder, limit_per_type=20, seed="7", title_case="paper")
     return folder
-
-
-def by_relations(folder: Path) -> Counter[str]:
-    return Counter(
-        f"{sample['type']} {'+'.join(sample['relations'])}" for sample in samples_of(folder)
-    )
-
-
-def films_of(*people: tuple[int, str, str, dict[str, Any]]) -> Dumps:
-    """A film for each person, whose page says what is given."""
-    dumps = Dumps().filler()
-    for qid, name, page, claims in people:
-        dumps.add(qid, name, [page], {"P31": [HUMAN], **claims})
-        film = f"Reel of {qid}"
-        sentence = f"{film} is a film directed by {name}."
-        dumps.add(qid + 1000, film, [sentence], {"P31": [FILM], "P57": [qid]})
-    return dumps
 
 
 # ---- the whole of it
@@ -176,311 +153,6 @@ def test_id_aliases_hold_every_answer(whole: Path):
     }  # fmt: skip
 
 
-# ---- one fault each
-
-
-def test_ranks_and_values_decide_before_anything_is_asked(tmp_path: Path):
-    best = [statement("P569", "+1900-01-01", "deprecated"), statement("P569", "+1907-03-05"),
-            statement("P569", "+1908-04-06", "preferred")]  # fmt: skip
-    two = [statement("P569", "+1907-03-05"), statement("P569", "+1908-04-06")]
-    old = [statement("P569", "+1900-01-01", "deprecated")]
-    page = "{} (5 March 1907 or 6 April 1908 or 1 January 1900) was a painter."
-    dumps = films_of(
-        (1, "Ala Best", page.format("Ala Best"), {"P569": best}),
-        (2, "Bo Two", page.format("Bo Two"), {"P569": two}),
-        (3, "Cy Old", page.format("Cy Old"), {"P569": old}),
-    )
-    make(dumps, tmp_path)
-    born = [sample for sample in samples_of(tmp_path) if "date of birth" in sample["relations"]]
-    assert [sample["answer"] for sample in born] == ["6 April 1908"]
-
-
-def test_entities_without_an_english_label_are_never_named(tmp_path: Path):
-    dumps = films_of((1, "Ala Ton", "Ala Ton was the son of Lac Ton and of Mer Ton.", {"P22": [50], "P25": [51]}))
-    dumps.add(50, "Lac Ton", (), {"P31": [HUMAN]}, language="fr", title="Lac Ton")
-    dumps.page("Lac Ton", ["Lac Ton was a baker."])
-    dumps.add(51, "Mer Ton", ["Mer Ton was a baker."], {"P31": [HUMAN]})
-    make(dumps, tmp_path)
-    assert {sample["answer"] for sample in samples_of(tmp_path)} == {"Mer Ton"}
-
-
-def test_pages_join_by_sitelink_and_redirect_not_by_label(tmp_path: Path):
-    dumps = Dumps().filler()
-    mother = {"P31": [HUMAN], "P25": [2]}
-    dumps.add(1, "Oru", [], mother, title="Oru &amp; Sons_(smith)")
-    dumps.page("Oru & Sons (smith)", ["Oru was the son of Tala Moor."])
-    dumps.add(2, "Tala Moor", ["Tala Moor died in Selmouth."], {"P31": [HUMAN], "P20": [3]})
-    dumps.add(3, "Selmouth")
-    dumps.add(4, "Nolink", [], mother)
-    dumps.page("Nolink", ["Nolink was the son of Tala Moor."])
-    make(dumps, tmp_path)
-    chains = [sample for sample in samples_of(tmp_path) if sample["type"] == "compositional"]
-    assert [sample["entities"][0] for sample in chains] == ["Q1"]
-    sample = chains[0]
-    assert "Oru & Sons (smith)" in dict(sample["context"])
-    assert "Oru & Sons" in sample["question"]
-    assert "(smith)" not in sample["question"]
-
-
-def test_redirects_lead_to_pages_but_not_to_sections(tmp_path: Path):
-    pages = [("Ala Ton (poet)", "Ala Ton was the son of Tala Moor."), ("Bo Ton", "Bo Ton was the son of Tala Moor."),
-             ("Tala Moor", "Tala Moor died in Selmouth.")]  # fmt: skip
-    pages += [(f"Filler {n}", f"Filler {n} was a baker.") for n in range(12)]
-    xml = "".join(
-        f"<page><title>{title}</title><ns>0</ns><id>{number}</id><text>{text}</text></page>"
-        for number, (title, text) in enumerate(pages, 1)
-    )
-    for number, (title, target) in enumerate((("Ala Ton", "Ala Ton (poet)"), ("Bo T.", "Bo Ton#Life")), 50):
-        xml += f"<page><title>{title}</title><ns>0</ns><id>{number}</id><text>#REDIRECT [[{target}]]</text></page>"
-    dumps = Dumps()
-    mother = {"P31": [HUMAN], "P25": [3]}
-    dumps.add(1, "Ala Ton", [], mother, title="Ala Ton")
-    dumps.add(2, "Bo Ton", [], mother, title="Bo T.")
-    dumps.add(3, "Tala Moor", [], {"P31": [HUMAN], "P20": [9]}, title="Tala Moor")
-    dumps.add(9, "Selmouth")
-    for number in range(12):
-        dumps.add(20 + number, f"Filler {number}", [], {"P31": [HUMAN]}, title=f"Filler {number}")
-    wikidata, _ = dumps.write(tmp_path)
-    paragraphs = tmp_path / "pages.xml"
-    paragraphs.write_text(f"<mediawiki>{xml}</mediawiki>", "utf-8")
-    make((wikidata, paragraphs), tmp_path)
-    assert {sample["entities"][0] for sample in samples_of(tmp_path)} == {"Q1"}
-
-
-def test_a_mention_is_a_whole_word(tmp_path: Path):
-    dumps = films_of((1, "Ala Ton", "Ala Ton was born in Orun.", {"P19": [9]}))
-    dumps.add(9, "Oru")
-    report = make(dumps, tmp_path)
-    assert report["types"]["compositional"]["samples"] == 0
-
-
-@pytest.mark.parametrize(
-    ("film", "person", "reason"),
-    [
-        ("{} is a film by {}, made in Selmouth.", "{} was born in Selmouth.", "answer_in_first_paragraph"),
-        ("{} is a film by {}.", "{} of Reel of 1 was born in Selmouth.", "start_in_second_paragraph"),
-        ("{} is a film by {}, made in Selburg.", "{} was born in Selmouth.", "answer_in_first_paragraph"),
-    ],
-)  # fmt: skip
-def test_the_four_paragraph_checks_name_their_reasons(
-    tmp_path: Path, film: str, person: str, reason: str
-):
-    dumps = Dumps().filler()
-    dumps.add(1, "Ala Ton", [person.format("Ala Ton")], {"P31": [HUMAN], "P19": [9]})
-    dumps.add(2, "Reel of 1", [film.format("Reel of 1", "Ala Ton")], {"P31": [FILM], "P57": [1]})
-    dumps.add(9, "Selmouth", aliases=["Selburg"])
-    report = make(dumps, tmp_path, types=("compositional",))
-    assert report["samples"] == 0
-    assert report["dropped"]["chains"] == {reason: 1}
-
-
-def test_support_is_the_first_sentence_that_holds_the_object(tmp_path: Path):
-    dumps = Dumps().filler()
-    pages = ["Ala Ton was a poet.", "She came from Selmouth.", "Selmouth was home."]
-    dumps.add(1, "Ala Ton", pages, {"P31": [HUMAN], "P19": [9]})
-    dumps.add(2, "Reel", ["Reel is short.", "Ala Ton made it."], {"P31": [FILM], "P57": [1]})
-    dumps.add(9, "Selmouth")
-    make(dumps, tmp_path)
-    assert samples_of(tmp_path)[0]["supporting_facts"] == [["Reel", 1], ["Ala Ton", 1]]
-
-
-def test_two_values_make_a_relation_ambiguous(tmp_path: Path):
-    dumps = films_of(
-        (1, "Ala Ton", "Ala Ton married Bo Ton and Cy Ton.", {"P26": [11, 12]}),
-        (2, "Dee Ton", "Dee Ton married Ed Ton.", {"P26": [13, None]}),
-    )
-    for qid, name in ((11, "Bo Ton"), (12, "Cy Ton"), (13, "Ed Ton")):
-        dumps.add(qid, name)
-    report = make(dumps, tmp_path)
-    assert report["types"]["compositional"]["samples"] == 0
-    assert report["dropped"]["chains"] == {"several_values": 3}
-
-
-def test_dates_that_cannot_be_told_apart_are_not_compared(tmp_path: Path):
-    dumps = Dumps().filler()
-    for qid, name, time, text in (
-        (1, "Ala Ton", "+1907-03-05/11", "5 March 1907"), (2, "Bo Ton", "+1907-00-00/9", "1907"),
-        (3, "Cy Ton", "+1907-03-05/11", "March 5, 1907"), (4, "Dee Ton", "+1906-00-00/9", "1906"),
-    ):  # fmt: skip
-        dumps.add(qid, name, [f"{name} was born {text}."], {"P31": [HUMAN], "P569": [time]})
-    report = make(dumps, tmp_path, types=("comparison",))
-    assert report["dropped"]["comparison"] == {"equal_values": 1, "incomparable_precision": 2}
-    assert report["samples"] == 6  # each of three with the one of 1906, earlier and later
-
-
-def test_works_may_show_the_year_alone_and_people_may_not(tmp_path: Path):
-    dumps = Dumps().filler()
-    for qid, year in ((1, 1950), (2, 1960)):
-        dumps.add(qid, f"Reel {qid}", [f"Reel {qid} is a {year} film."],
-                  {"P31": [FILM], "P577": [f"+{year}-05-06/11", f"+{year}-07-00/10"]})  # fmt: skip
-        dumps.add(qid + 10, f"Ton {qid}", [f"Ton {qid} was born in {year}."],
-                  {"P31": [HUMAN], "P569": [f"+{year}-05-06/11"]})  # fmt: skip
-    make(dumps, tmp_path)
-    found = by_relations(tmp_path)
-    assert found == {"comparison publication date": 2}
-    assert {row[2] for sample in samples_of(tmp_path) for row in sample["evidences"]} == {"1950", "1960"}
-
-
-def test_countries_go_by_their_demonyms_and_shared_ones_count(tmp_path: Path):
-    dumps = Dumps().filler()
-    for qid, lands, text in ((1, [81], "a Veltrian"), (2, [82, 81], "a Tarnish and Veltrian"), (3, [82], "a Tarnish")):
-        dumps.add(qid, f"Ton {qid}", [f"Ton {qid} was {text} poet."], {"P31": [HUMAN], "P27": lands})
-    dumps.add(81, "Veltria", (), {"P1549": ["Veltrian"]})
-    dumps.add(82, "Tarnland", (), {"P1549": ["Tarnish"]})
-    make(dumps, tmp_path)
-    answers = {frozenset(sample["entities"]): sample["answer"] for sample in samples_of(tmp_path)}
-    assert answers == {
-        frozenset(("Q1", "Q2")): "yes", frozenset(("Q2", "Q3")): "yes", frozenset(("Q1", "Q3")): "no",
-    }  # fmt: skip
-
-
-def test_too_few_pages_fail_that_sample_alone(tmp_path: Path):
-    dumps = films_of((1, "Ala Ton", "Ala Ton was born in Selmouth.", {"P19": [9]}))
-    dumps.add(9, "Selmouth")
-    dumps.entities = [one for one in dumps.entities if "Filler" not in str(one["labels"])]
-    report = make(dumps, tmp_path)
-    assert report["samples"] == 0
-    assert report["dropped"]["compositional"] == {"too_few_distractors": 1}
-
-
-def test_untyped_distractors_stand_in_and_are_told(tmp_path: Path):
-    dumps = Dumps()
-    dumps.add(1, "Ala Ton", ["Ala Ton was born in Selmouth."], {"P31": [HUMAN], "P19": [9]})
-    dumps.add(2, "Reel", ["Reel is a film by Ala Ton."], {"P31": [FILM], "P57": [1]})
-    dumps.add(9, "Selmouth")
-    for number in range(9):
-        dumps.add(30 + number, f"Stone {number}", [f"Stone {number} is a stone."], {"P31": [77]})
-    make(dumps, tmp_path)
-    (sample,) = samples_of(tmp_path)
-    assert sample["distractor_tier"] == 2
-    assert len(sample["context"]) == 10
-
-
-def test_a_distractor_does_not_answer_the_question(tmp_path: Path):
-    dumps = films_of((1, "Ala Ton", "Ala Ton was born in Selmouth.", {"P19": [9]}))
-    dumps.add(9, "Selmouth")
-    telling = "Reel of 1 Book tells that Ala Ton was born in Selmouth."
-    dumps.add(7, "Reel of 1 Book", [telling], {"P31": [FILM]})
-    make(dumps, tmp_path, types=("compositional",))
-    for sample in samples_of(tmp_path):
-        assert "Reel of 1 Book" not in dict(sample["context"])
-
-
-# ---- rules
-
-
-def rule_dumps(contradicted: bool) -> Dumps:
-    """Three people for each rule, whose pages state the rule's two facts and nothing else."""
-    dumps = Dumps().filler()
-    dumps.add(4321, "high school")
-    for number, rule in enumerate(RULES, 1):
-        e, b, a, other = (number * 10 + place for place in range(1, 5))
-        names = [f"{part} Rule{chr(64 + number)}" for part in ("Ena", "Bru", "Aza")]
-        first: dict[str, Any] = {"P31": [HUMAN], "P21": [MALE], f"P{P[rule.r1]}": [b]}
-        last: dict[str, Any] = {"P31": [HUMAN, 4321], "P21": [FEMALE]}
-        if rule.must_be_stated or (rule.direct and contradicted):
-            stated = other if contradicted else a
-            if rule.inverse:
-                last["P22"] = [other]
-            else:
-                first[f"P{P[rule.direct]}"] = [stated]
-        dumps.add(e, names[0], [f"{names[0]} knew {names[1]}."], first)
-        dumps.add(b, names[1], [f"{names[1]} knew {names[2]}."], {"P31": [HUMAN], f"P{P[rule.r2]}": [a]})
-        dumps.add(a, names[2], (), last)
-        dumps.add(other, f"Other Rule{chr(64 + number)}")
-    return dumps
-
-
-def test_all_rules_are_asked_with_the_right_word(tmp_path: Path):
-    make(rule_dumps(contradicted=False), tmp_path, types=("inference",))
-    words = {sample["rule"]: sample["inferred"] for sample in samples_of(tmp_path)}
-    expected = {
-        number: rule.word.partition("/")[2] or rule.word for number, rule in enumerate(RULES, 1)
-    }
-    assert words == expected
-    assert len(words) == 28
-
-
-def test_contradicted_rules_change_their_word_or_go(tmp_path: Path):
-    report = make(rule_dumps(contradicted=True), tmp_path, types=("inference",))
-    words = {sample["rule"]: sample["inferred"] for sample in samples_of(tmp_path)}
-    for number, rule in enumerate(RULES, 1):
-        if rule.direct:
-            assert words.get(number, "") == rule.otherwise, rule
-    assert {words[5], words[8], words[13]} == {"stepchild", "stepmother", "stepfather"}
-    assert report["dropped"]["chains"] == {"rule_contradicted": 5, "rule_not_stated": 0} or (
-        sum(report["dropped"]["chains"].values()) == 9
-    )
-
-
-def test_unstated_rules_go_when_asked(tmp_path: Path):
-    make(rule_dumps(contradicted=False), tmp_path, types=("inference",), drop_unstated=True)
-    kept = {sample["rule"] for sample in samples_of(tmp_path)}
-    unproved = {n for n, rule in enumerate(RULES, 1) if rule.direct and not rule.must_be_stated}
-    assert kept == set(range(1, 29)) - unproved
-
-
-# ---- ranking
-
-
-def test_a_small_collection_still_ranks():
-    texts = [" oru is a lake ", " nothing here "]
-    assert list(rank([" where is oru "], lambda: [([5, 3], texts)], keep=2)) == [[5, 3]]
-
-
-def test_ranks_do_not_depend_on_shards():
-    texts = [f" word{number % 7} word{number % 5} film{number % 3} " for number in range(60)]
-    ids = list(range(100, 160))
-    questions = [" which film1 word3 ", " word2 word4 ", " of the "]
-
-    def dealt(size: int) -> Iterator[tuple[list[int], list[str]]]:
-        for first in range(0, 60, size):
-            yield ids[first : first + size], texts[first : first + size]
-
-    whole = list(rank(questions, lambda: dealt(60), keep=9))
-    assert all(len(found) == 9 for found in whole)
-    for size in (7, 20):
-        assert list(rank(questions, lambda size=size: dealt(size), keep=9)) == whole
-
-
-# ---- splits
-
-
-def test_no_link_stands_in_two_splits():
-    samples = [
-        {"_id": f"s{n}", "type": "compositional" if n % 2 else "inference",
-         "gold": [n // 3, n // 3 + 500], "chains": [[n // 3, n // 3 + 500]]}
-        for n in range(300)
-    ]  # fmt: skip
-    scores = {sample["_id"]: float(number % 7 == 0) for number, sample in enumerate(samples)}
-    splits = assign_splits(samples, scores, "1", keep_all=True)
-    seen: dict[Any, set[str]] = {}
-    for sample in samples:
-        for chain in chains_of(sample, "link"):
-            file = splits.of[sample["_id"]].partition("-")[0]
-            seen.setdefault(chain, set()).add(file)
-    assert all(len(files) == 1 for files in seen.values())
-    assert all(
-        splits.of[key] == "train-medium" for key, score in scores.items() if score
-    )
-    counts = Counter(splits.of.values())
-    assert counts["dev"] > 40
-    assert counts["test"] > 40
-    assert splits.leaks["this split"]["share a link with train"] == 0
-    assert splits.leaks["random split of the unsolved, as in the paper"]["share a link with train"] > 0
-
-
-def test_types_are_balanced_over_the_hard_splits():
-    kinds = ("comparison", "inference", "compositional")
-    samples = [
-        {"_id": f"s{n}", "type": kinds[n % 3], "gold": [n, n + 900], "chains": [[n, n + 900]]}
-        for n in range(90)
-    ]
-    splits = assign_splits(samples, dict.fromkeys((s["_id"] for s in samples), 0.0), "1", keep_all=False)
-    cells = Counter((splits.of[s["_id"]], s["type"]) for s in samples)
-    assert set(cells.values()) == {10}
-
-
 # ---- the same bytes
 
 
@@ -492,7 +164,9 @@ def test_workers_change_nothing(tmp_path: Path):
     assert len(verdicts) > 30
     assert all(verdict.equal for verdict in verdicts)
     make(WORLD_DUMPS, tmp_path / "other", limit_per_type=15, seed="8")
-    different = [v for v in compare_runs(tmp_path / "1" / "out", tmp_path / "other" / "out") if not v.equal]
+    different = [
+        v for v in compare_runs(tmp_path / "1" / "out", tmp_path / "other" / "out") if not v.equal
+    ]
     assert "train.json" in {verdict.what for verdict in different}
     assert any(verdict.detail for verdict in different)
 
@@ -507,34 +181,20 @@ def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path):
         "--paragraphs", str(WORLD_DUMPS[1]), "--out", str(killed), "--limit-per-type", "15",
         "--workers", "1",
     ]  # fmt: skip
-    stages = 0
-    for _ in range(40):
-        run = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-        assert run.stderr is not None
-        line = run.stderr.readline()
-        while line and " ..." not in line:
-            line = run.stderr.readline()
-        if line:
-            time.sleep(0.05)
+    kills = 0
+    for done in range(9):
+        # Kill inside the stage after `done` finished ones, then let the next loop go on.
+        run = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        while run.poll() is None and len(list(killed.glob("work/*/_manifest.json"))) < done:
+            time.sleep(0.005)
+        time.sleep(0.03 if done % 2 else 0.0)
+        if run.poll() is None:
             os.kill(run.pid, signal.SIGKILL)
-            stages += 1
+            kills += 1
         run.wait()
-        if run.returncode == 0:
-            break
-        # Let one more stage finish than the last time.
-        _finish_one_stage(command, killed)
-    assert stages >= 3
-    assert main(["verify", str(whole / "out"), str(killed), "--quiet"]) == 0
-
-
-def _finish_one_stage(command: list[str], out: Path) -> None:
-    before = len(list(out.glob("work/*/_manifest.json")))
-    run = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    while run.poll() is None and len(list(out.glob("work/*/_manifest.json"))) <= before:
-        time.sleep(0.01)
-    if run.poll() is None:
-        os.kill(run.pid, signal.SIGKILL)
-        run.wait()
+    assert kills >= 5
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    assert main(["verify", str(whole / "out"), str(killed)]) == 0
 
 
 def test_a_second_run_does_nothing_again(drawn: Path):
@@ -571,7 +231,8 @@ def test_explain_names_why_samples_are_missing(
     gone = {
         "_id": "y", "type": "comparison", "question": "?", "answer": "Jon Pike", "context": [],
         "supporting_facts": [["Jon Pike", 0], ["Edda Pike", 0]], "evidences_id": [],
-        "evidences": [["Jon Pike", "date of birth", "6 May 1970"], ["Edda Pike", "date of birth", "6 May 1970"]],
+        "evidences": [["Jon Pike", "date of birth", "6 May 1970"],
+                      ["Edda Pike", "date of birth", "6 May 1970"]],
         "entity_ids": "Q241_Q242", "answer_id": None,
     }  # fmt: skip
     path = tmp_path / "expected.jsonl"
@@ -620,7 +281,8 @@ def test_verify_needs_two_finished_runs(tmp_path: Path):
 
 
 def test_importing_is_light_and_silent():
-    code = "import sys, twowiki.generation; assert not {'torch', 'duckdb', 'pyarrow', 'datasets'} & set(sys.modules)"
+    heavy = "{'torch', 'duckdb', 'pyarrow', 'datasets'}"
+    code = f"import sys, twowiki.generation; assert not {heavy} & set(sys.modules)"
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
 
 

@@ -85,7 +85,8 @@ def test_ids_come_from_either_spelling():
 @pytest.mark.parametrize(
     ("given_ranks", "kept"),
     [
-        ([("+1900-00-00/9", "deprecated"), ("+1907-00-00/9", "normal"), ("+1908-00-00/9", "preferred")], [1908]),
+        ([("+1900-00-00/9", "deprecated"), ("+1907-00-00/9", "normal"),
+          ("+1908-00-00/9", "preferred")], [1908]),
         ([("+1900-00-00/9", "deprecated")], []),
         ([("+1907-00-00/9", "normal"), ("+1908-00-00/9", "normal")], [1907, 1908]),
     ],
@@ -117,7 +118,11 @@ def test_labels_in_other_languages_are_no_names():
 
 def test_names_hold_label_title_aliases_and_demonyms_once():
     one = entity(
-        8, "Veltria", {"P1549": ["Veltrian"]}, title="Veltria (land)", aliases=["VT", "us", "7", "VELTRIA"]
+        8,
+        "Veltria",
+        {"P1549": ["Veltrian"]},
+        title="Veltria (land)",
+        aliases=["VT", "us", "7", "VELTRIA"],
     )
     names = [(row[3], row[2]) for row in parse_lines(lines_of(one)).tables["names"]]
     assert names == [("label", "Veltria"), ("alias", "VT"), ("demonym", "Veltrian")]
@@ -208,7 +213,9 @@ def test_files_packed_in_pieces_are_read_through(tmp_path: Path):
 
 @settings(max_examples=60)
 @given(st.lists(st.text(alphabet="ab", max_size=9), max_size=20), st.integers(1, 30))
-def test_blocks_hold_whole_lines(tmp_path_factory: pytest.TempPathFactory, lines: list[str], size: int):
+def test_blocks_hold_whole_lines(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str], size: int
+):
     path = tmp_path_factory.mktemp("blocks") / "lines"
     text = "".join(line + "\n" for line in lines).encode()
     path.write_bytes(text)
@@ -226,12 +233,19 @@ def test_an_empty_dump_is_an_error(tmp_path: Path):
 # ---- paragraphs
 
 
+LINK = {"id": 0, "start": 17, "end": 20, "ref_url": "Tal", "ref_ids": ["Q9"], "sent_idx": 0}
 PAGE = {
-    "id": "7", "title": "Oru (lake)", "sentences": ["Oru is a lake in Tal."],
-    "mentions": [{"id": 0, "start": 17, "end": 20, "ref_url": "Tal", "ref_ids": ["Q9"], "sent_idx": 0},
-                 {"id": 1, "start": 17, "end": 99, "ref_url": "Tal", "ref_ids": ["Q9"], "sent_idx": 0}],
-}  # fmt: skip
-ARTICLE = {"id": 7, "url": "u", "title": "Oru (lake)", "text": "Oru is a lake in Tal.\n\nPast\n\nOld."}
+    "id": "7",
+    "title": "Oru (lake)",
+    "sentences": ["Oru is a lake in Tal."],
+    "mentions": [LINK, LINK | {"end": 99}],
+}
+ARTICLE = {
+    "id": 7,
+    "url": "u",
+    "title": "Oru (lake)",
+    "text": "Oru is a lake in Tal.\n\nPast\n\nOld.",
+}
 
 
 def paragraphs(path: Path) -> dict[str, list[dict[str, Any]]]:
@@ -246,8 +260,9 @@ def test_every_form_of_paragraphs_gives_the_same_page(tmp_path: Path):
         "a": pack(tmp_path / "a.jsonl.gz", json.dumps(PAGE).encode()),
         "b": pack(tmp_path / "b.jsonl", json.dumps(ARTICLE).encode() + b"\r\n"),
         "c": tmp_path / "c.parquet",
-        "d": pack(tmp_path / "d.xml.bz2", b"<mediawiki>\n<page><title>Oru (lake)</title><ns>0</ns><id>7</id>"
-                  b"<text>Oru is a lake in [[Tal]].\n== Past ==\nOld.</text></page>\n</mediawiki>"),
+        "d": pack(tmp_path / "d.xml.bz2", b"<mediawiki>\n<page><title>Oru (lake)</title><ns>0</ns>"
+                  b"<id>7</id><text>Oru is a lake in [[Tal]].\n== Past ==\nOld.</text></page>\n"
+                  b"</mediawiki>"),
         "e": tmp_path / "e.zip",
     }  # fmt: skip
     pq.write_table(pa.Table.from_pylist([ARTICLE]), packed["c"])
@@ -278,7 +293,8 @@ def test_a_folder_of_shards_is_one_input(tmp_path: Path):
 
 def test_records_without_text_are_counted(tmp_path: Path):
     odd = [{"id": 1}, {"title": "A", "text": "x"}, {"id": 2, "title": "B"}, [1],
-           {"id": 3, "title": "C", "sentences": [" "]}, {"id": "4", "title": "D", "text": "D is."}]  # fmt: skip
+           {"id": 3, "title": "C", "sentences": [" "]},
+           {"id": "4", "title": "D", "text": "D is."}]  # fmt: skip
     path = pack(tmp_path / "p.jsonl", "\n".join(map(json.dumps, odd)).encode() + b"\n{broken\n")
     files, form = paragraph_files(path)
     counts = ingest(files, form, tmp_path / "out", workers=1)

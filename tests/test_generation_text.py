@@ -70,7 +70,12 @@ def test_spelling_takes_what_the_text_writes():
 
 def test_titles_are_one_however_written():
     one = page_key("Salt & Ash (film)")
-    for other in ("Salt &amp; Ash_(film)", "salt & Ash (film)", "Salt_%26_Ash_(film)", "Salt  & Ash (film)"):
+    for other in (
+        "Salt &amp; Ash_(film)",
+        "salt & Ash (film)",
+        "Salt_%26_Ash_(film)",
+        "Salt  & Ash (film)",
+    ):
         assert page_key(other) == one
     assert page_key("Cafe\u0301") == page_key("Café")
     assert page_key("100% Oru") == "100% Oru"
@@ -192,7 +197,7 @@ def test_abbreviations_end_no_sentence():
         ("Bob Tal Jr. He won.", 2),
         ("Bob Tal Jr. Moll won.", 1),
         ("What? Yes! Fine.", 3),
-        ("He said \"No.\" Then he left.", 2),
+        ('He said "No." Then he left.', 2),
         ("Founded c. 1900. It grew.", 2),
         ("The U.S. Navy came. All left.", 2),
         ("One paragraph\nAnother one.", 2),
@@ -228,7 +233,9 @@ def test_value_templates_are_rendered():
 
 
 def test_unknown_templates_leave_a_mark_and_boxes_go():
-    page = render_summary("{{Infobox person|name=A|born={{birth date|1907|3|5}}}}\nA is {{odd|x}} B.")
+    page = render_summary(
+        "{{Infobox person|name=A|born={{birth date|1907|3|5}}}}\nA is {{odd|x}} B."
+    )
     assert not page.faithful
     assert page.text == f"A is {MARK} B."
     assert render_summary("{{Odd box|x=1}}\nA is B.<ref name=a/>{{citation needed}}").faithful

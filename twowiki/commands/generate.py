@@ -88,6 +88,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="go on with what a truncated or damaged dump gave",
     )
     add(
+        "--probe",
+        default="lexical",
+        metavar="READER",
+        help="the single-hop reader that splits by difficulty: lexical (quick), a folder or name "
+        'of a Hugging Face encoder, or file:PATH of {"id", "f1"} lines (default: %(default)s)',
+    )
+    add(
         "--engine",
         choices=("duckdb", "spark"),
         default="duckdb",
@@ -164,6 +171,7 @@ def run(args: argparse.Namespace) -> int:
         drop_unstated=args.drop_unstated,
         allow_truncated=args.allow_truncated,
         mix=args.mix,
+        probe=args.probe,
     )
     resources = Resources(
         work=args.work or args.out / "work",

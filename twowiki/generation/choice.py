@@ -58,7 +58,9 @@ def candidates(folder: Path, kind: str, most: int | None) -> list[Row]:
     for file in parquet_files(folder):
         for batch in pq.ParquetFile(file).iter_batches(batch_size=20_000):
             for row in batch.to_pylist():
-                if kind in ("inference", "compositional") and (kind == "inference") != (row["rule"] > 0):
+                if kind in ("inference", "compositional") and (kind == "inference") != (
+                    row["rule"] > 0
+                ):
                     continue
                 rows.append(row)
                 if surplus is not None and len(rows) >= surplus:

@@ -45,7 +45,10 @@ def compare_runs(one: Path, two: Path) -> Iterator[Verdict]:
         equal = sha256_of(one / name) == sha256_of(two / name)
         yield Verdict(name, equal, "" if equal else _difference(one, two, name))
     parquet = [
-        {str(path.relative_to(folder)): sha256_of(path) for path in sorted(folder.rglob("*.parquet"))}
+        {
+            str(path.relative_to(folder)): sha256_of(path)
+            for path in sorted(folder.rglob("*.parquet"))
+        }
         for folder in (one / "parquet", two / "parquet")
     ]
     yield Verdict("parquet", parquet[0] == parquet[1])
@@ -73,7 +76,11 @@ def _difference(one: Path, two: Path, name: str) -> str:
         for folder in (one, two)
     ]
     lines = []
-    for label, mine, other in (("first", *known), ("second", *reversed(known))):
+    one_way, other_way = known
+    for label, mine, other in (
+        ("first", one_way, other_way),
+        ("second", other_way, one_way),
+    ):
         alone = sorted(set(mine) - set(other))
         lines += [f"only in the {label}: {key} {mine[key]}" for key in alone[:_SHOWN]]
         if len(alone) > _SHOWN:

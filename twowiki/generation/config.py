@@ -66,7 +66,9 @@ class GenerateConfig:
         if not 0 <= self.yes_share <= 1:
             raise DataError(f"--yes-share is {self.yes_share}", remedy="Give a number from 0 to 1.")
         if self.title_case not in ("clean", "paper"):
-            raise DataError(f"unknown title case {self.title_case!r}", remedy="Give clean or paper.")
+            raise DataError(
+                f"unknown title case {self.title_case!r}", remedy="Give clean or paper."
+            )
         if self.mix not in PAPER_MIXES:
             raise DataError(f"unknown mix {self.mix!r}", remedy="Give even or paper.")
         if self.mix == "paper" and self.limit_per_type is None:

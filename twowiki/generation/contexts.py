@@ -42,9 +42,7 @@ def nearest(samples: Sequence[Mapping[str, Any]], linked: Path) -> npt.NDArray[n
     return ranked
 
 
-def hits_table(
-    ranked: npt.NDArray[np.int64], numbers: Iterable[int], depth: int
-) -> pa.Table:
+def hits_table(ranked: npt.NDArray[np.int64], numbers: Iterable[int], depth: int) -> pa.Table:
     """Give the nearest pages of some samples as rows (sample, qid, place)."""
     chosen = np.fromiter(numbers, dtype=np.int64)
     qids = ranked[chosen, :depth]
@@ -91,7 +89,10 @@ def _answering(sample: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _table(columns: Mapping[str, pa.DataType], rows: Iterable[tuple[Any, ...]]) -> pa.Table:
     lists = list(zip(*rows, strict=True)) or [()] * len(columns)
     return pa.table(
-        {name: pa.array(list(values), kind) for (name, kind), values in zip(columns.items(), lists, strict=True)}
+        {
+            name: pa.array(list(values), kind)
+            for (name, kind), values in zip(columns.items(), lists, strict=True)
+        }
     )
 
 
@@ -126,9 +127,7 @@ class Contexts:
     def of(
         self, number: int, sample: Mapping[str, Any], seed: str
     ) -> tuple[list[list[Any]], int] | None:
-        """Give a sample's context and its worst tier of distractors; None if it falls short.
-
-        """
+        """Give a sample's context and its worst tier of distractors; None if it falls short."""
         gold = sample["gold"]
         picked = self._picked.get(number, [])
         if len(picked) < PARAGRAPHS - len(gold):

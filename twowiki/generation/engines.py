@@ -84,7 +84,8 @@ class DuckDBEngine:
             import duckdb
         except ImportError as error:
             raise DataError(
-                "DuckDB is not installed", remedy="Install it with: pip install 'twowiki[generate]'."
+                "DuckDB is not installed",
+                remedy="Install it with: pip install 'twowiki[generate]'.",
             ) from error
         self.scratch.mkdir(parents=True, exist_ok=True)
         connection = duckdb.connect()
@@ -137,7 +138,12 @@ class SparkEngine:
     def __init__(
         self, scratch: Path, *, master: str = "local[2]", memory: str = "2GB", partitions: int = 8
     ) -> None:
-        self.scratch, self.master, self.memory, self.partitions = scratch, master, memory, partitions
+        self.scratch, self.master, self.memory, self.partitions = (
+            scratch,
+            master,
+            memory,
+            partitions,
+        )
 
     @cached_property
     def session(self) -> Any:

@@ -1,4 +1,4 @@
-"""The pipeline: dumps -> tables -> facts in the text -> candidates -> samples -> contexts -> splits.
+"""The pipeline: dumps, tables, facts in the text, candidates, samples, contexts, splits.
 
 Every stage writes a folder and a manifest; a run that was stopped goes on with the first stage
 that is not done. Same dumps, settings and seed give the same bytes, whatever the engine or the

@@ -9,18 +9,23 @@ question's fixed words, the candidate's kind, its place and the word before it.
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from twowiki.errors import DataError, require_file
 from twowiki.generation.dates import MONTHS
 from twowiki.normalization import normalise_answer
 
 FOLDS = 5
 _MONTH = "|".join(MONTHS)
-_DATE = re.compile(rf"\d{{1,2}} (?:{_MONTH}) \d{{3,4}}|(?:{_MONTH}) \d{{1,2}}, \d{{3,4}}|\b\d{{3,4}}\b")
+_DATE = re.compile(
+    rf"\d{{1,2}} (?:{_MONTH}) \d{{3,4}}|(?:{_MONTH}) \d{{1,2}}, \d{{3,4}}|\b\d{{3,4}}\b"
+)
 _NAME = re.compile(
     r"[A-ZÀ-ÞĀ-Ž][\w'’.-]*(?:(?: (?:of|the|de|von|van|da|di|la|le|and|for|in|du|del) | )"
     r"[A-ZÀ-ÞĀ-Ž][\w'’.-]*)*"
@@ -66,6 +71,12 @@ def _best_paragraph(sample: Mapping[str, Any], rarity: Mapping[str, float]) -> i
     return -int(best[1])
 
 
+def best_paragraphs(samples: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Give for each sample the place of the paragraph that a single-hop reader would take."""
+    rarity = _rarity(samples)
+    return [_best_paragraph(sample, rarity) for sample in samples]
+
+
 def _candidates(sample: Mapping[str, Any], paragraph: int) -> Iterator[Candidate]:
     form = _question_form(sample["question"])
     title, sentences = sample["context"][paragraph]
@@ -75,7 +86,9 @@ def _candidates(sample: Mapping[str, Any], paragraph: int) -> Iterator[Candidate
     for place in (2, 3) if pair else ():
         text = pair[place] if pair else ""
         own = text.casefold() == title.casefold()
-        yield Candidate(text, ("kind=asked", f"{form}|kind=asked", f"{form}|asked {place} own {own}"))
+        yield Candidate(
+            text, ("kind=asked", f"{form}|kind=asked", f"{form}|asked {place} own {own}")
+        )
     asked = sample["question"].casefold()
     for number, sentence in enumerate(sentences[:8]):
         for kind, pattern in (("date", _DATE), ("name", _NAME)):
@@ -121,20 +134,18 @@ def probe_scores(samples: Sequence[Mapping[str, Any]], seed: str) -> dict[str, f
     Returns:
         F1 by sample id, rounded to four digits.
     """
-    rarity = _rarity(samples)
     whole, folds = _Counts(), [_Counts() for _ in range(FOLDS)]
-    places = []
-    for sample in samples:
-        places.append(_best_paragraph(sample, rarity))
-        fold = folds[_fold(sample["_id"], seed)]
+    places = best_paragraphs(samples)
+    for sample, place in zip(samples, places, strict=True):
+        fold = folds[fold_of(sample["_id"], seed)]
         answer = normalise_answer(sample["answer"])
-        for candidate in _candidates(sample, places[-1]):
+        for candidate in _candidates(sample, place):
             right = normalise_answer(candidate.text) == answer
             whole.add(candidate.features, right)
             fold.add(candidate.features, right)
     scores = {}
     for sample, place in zip(samples, places, strict=True):
-        fold = folds[_fold(sample["_id"], seed)]
+        fold = folds[fold_of(sample["_id"], seed)]
         best = max(
             (round(_odds(candidate.features, whole, fold), 6), -number, candidate.text)
             for number, candidate in enumerate(_candidates(sample, place))
@@ -143,7 +154,8 @@ def probe_scores(samples: Sequence[Mapping[str, Any]], seed: str) -> dict[str, f
     return scores
 
 
-def _fold(sample_id: str, seed: str) -> int:
+def fold_of(sample_id: str, seed: str) -> int:
+    """Give a sample's fold."""
     return int(hashlib.md5(f"{seed}|fold|{sample_id}".encode()).hexdigest()[:8], 16) % FOLDS
 
 
@@ -153,3 +165,33 @@ def _rarity(samples: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         frequency.update(set(_WORDS.findall(sample["question"].casefold())))
     total = len(samples)
     return {word: math.log((total + 1) / (count + 0.5)) for word, count in frequency.items()}
+
+
+def read_scores(path: Path, samples: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Read scores of a reader of one's own: JSON lines {"id": ..., "f1": 0 to 1}.
+
+    Raises:
+        DataError: for a line of another shape, or a sample without a score.
+    """
+    require_file(path, 'Give --probe file:PATH, JSON lines {"id": ..., "f1": ...}.')
+    scores: dict[str, float] = {}
+    with open(path, encoding="utf-8") as stream:
+        for number, line in enumerate(stream, 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+                scores[str(row["id"])] = float(row["f1"])
+            except (ValueError, KeyError, TypeError) as error:
+                raise DataError(
+                    "not a score", file=path, record=number, remedy='Write {"id": ..., "f1": ...}.'
+                ) from error
+    missing = [sample["_id"] for sample in samples if sample["_id"] not in scores]
+    if missing:
+        raise DataError(
+            f"{len(missing):,} samples have no score",
+            file=path,
+            record=missing[0],
+            remedy="Score the samples of work/contexts/examples.jsonl.",
+        )
+    return {sample["_id"]: scores[sample["_id"]] for sample in samples}

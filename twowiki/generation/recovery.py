@@ -59,9 +59,7 @@ class Recovered:
                 "no finished run here", file=out, remedy="Run `twowiki generate --out` first."
             )
         self.out, self.work = out, out / "work"
-        self.wordings = {
-            row["_id"]: row["wordings"] for row in read_json_lines(out / PROVENANCE)
-        }
+        self.wordings = {row["_id"]: row["wordings"] for row in read_json_lines(out / PROVENANCE)}
         self.by_form: dict[Any, list[Mapping[str, Any]]] = {}
         self.by_entities: dict[Any, list[Mapping[str, Any]]] = {}
         for name in SPLIT_FILES:
@@ -183,9 +181,11 @@ class Recovered:
     def _pages(self) -> dict[str, int]:
         rows = read_rows(self.work / "select" / "linked")
         names = {row["label"]: row["qid"] for row in rows}
-        return names | {bare_title(row["title"]): row["qid"] for row in rows} | {
-            row["title"]: row["qid"] for row in rows
-        }
+        return (
+            names
+            | {bare_title(row["title"]): row["qid"] for row in rows}
+            | {row["title"]: row["qid"] for row in rows}
+        )
 
     def _fact_missing(self, record: Mapping[str, Any], ids: list[int]) -> str:
         """Find the first evidence that the dumps do not bear out."""

@@ -135,7 +135,8 @@ ENTITY_TYPES = (
     EntityType("human", "people", (HUMAN,)),
     EntityType("animated feature film", "animated feature films", (29168811, 202866)),
     EntityType(
-        "film", "films",
+        "film",
+        "films",
         (11424, 24862, 506240, 226730, 93204, 24869, 20442589, 24856, 17517379, 21191270),
     ),
     EntityType("song", "songs", (7366, 134556, 105543609, 207628, 55850593)),

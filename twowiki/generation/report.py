@@ -18,8 +18,10 @@ _SAMPLES_SHOWN = 3
 
 def _is_date(text: str) -> bool:
     words = text.replace(",", " ").split()
-    return bool(words) and words[-1].isdecimal() and all(
-        word.isdecimal() or word in MONTHS for word in words
+    return (
+        bool(words)
+        and words[-1].isdecimal()
+        and all(word.isdecimal() or word in MONTHS for word in words)
     )
 
 
@@ -77,7 +79,11 @@ def make_report(
             relations.update(relation for _, relation, _ in record["evidences"])
             if len(shown[record["type"]]) < _SAMPLES_SHOWN:
                 shown[record["type"]].append(
-                    {"id": record["_id"], "question": record["question"], "answer": record["answer"]}
+                    {
+                        "id": record["_id"],
+                        "question": record["question"],
+                        "answer": record["answer"],
+                    }
                 )
     total = sum(tally.count for tally in by_type.values())
     return {
@@ -119,7 +125,9 @@ def _dropped(counts: Mapping[str, Any]) -> dict[str, dict[str, int]]:
             entry = found.setdefault(kind, {})
             entry[reason] = entry.get(reason, 0) + count
     found["splits"] = dict(counts["splits"]["dropped"])
-    return {name: dict(sorted(reasons.items())) for name, reasons in sorted(found.items()) if reasons}
+    return {
+        name: dict(sorted(reasons.items())) for name, reasons in sorted(found.items()) if reasons
+    }
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
@@ -144,9 +152,12 @@ def render_html(report: Mapping[str, Any]) -> str:
         "<h2>Splits</h2>",
         _table(
             ("split", *types),
-            ((name, *(counts.get(kind, 0) for kind in types)) for name, counts in report["splits"].items()),
+            (
+                (name, *(counts.get(kind, 0) for kind in types))
+                for name, counts in report["splits"].items()
+            ),
         ),
-        f"<p>{escape(', '.join(f'{name or chr(45)}: {count:,}' for name, count in report['parts'].items()))}."
+        f"<p>{escape(_parts(report['parts']))}."
         f" Single-hop probe: F1 {report['single_hop_probe']['f1']}.</p>",
         "<h2>Entity chains</h2>",
         f"<p>No {escape(report['chains']['disjoint_by'])} of entities stands in two splits.</p>",
@@ -154,7 +165,10 @@ def render_html(report: Mapping[str, Any]) -> str:
         "<h2>Answers</h2>",
         _table(
             ("answer", "samples", "%"),
-            ((kind, row["samples"], row["percent"]) for kind, row in report["answer_types"].items()),
+            (
+                (kind, row["samples"], row["percent"])
+                for kind, row in report["answer_types"].items()
+            ),
         ),
         "<h2>Relations</h2>",
         _table(("relation", "evidences"), report["relations"].items()),
@@ -176,6 +190,10 @@ def render_html(report: Mapping[str, Any]) -> str:
         ),
     ]
     return _PAGE.format(body="\n".join(parts))
+
+
+def _parts(parts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name or 'dropped'}: {count:,}" for name, count in parts.items())
 
 
 def _leak_table(leaks: Mapping[str, Mapping[str, int]]) -> str:

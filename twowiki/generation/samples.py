@@ -121,7 +121,7 @@ def plan_chain(row: Mapping[str, Any], world: World, style: Style) -> Plan | Dro
 
 
 def _inferred_word(row: Mapping[str, Any], world: World) -> str:
-    """Give the word of the rule's relation: by Wikidata's statement, then by sex where it is known."""
+    """Give the word of the rule's relation: by Wikidata's statement, then by sex if known."""
     rule = RULES[row["rule"] - 1]
     contradicted = row["verdict"] == "contradicted" and rule.otherwise
     word = rule.otherwise if contradicted else rule.word
@@ -282,5 +282,3 @@ def _evidence_ids(plan: Plan) -> list[list[str]]:
     if plan.titled and plan.facts[-1].relation not in _COUNTRY_NAMES:
         return []
     return [[f"Q{fact.subject}", fact.relation, _object_id(fact)] for fact in plan.facts]
-
-

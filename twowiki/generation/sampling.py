@@ -17,8 +17,10 @@ import pyarrow as pa
 
 from twowiki.files import replacing, write_json
 from twowiki.generation.choice import TABLE_OF, Row, candidates, choose, entities_of
+from twowiki.generation.config import GenerateConfig
 from twowiki.generation.contexts import FAR, NEAR, Contexts, gold_tables, hits_table, nearest
-from twowiki.generation.probe import probe_scores
+from twowiki.generation.manifest import fingerprint
+from twowiki.generation.probe import probe_scores, read_scores
 from twowiki.generation.queries import CONTEXTS, WANTED, run_queries
 from twowiki.generation.run import Run
 from twowiki.generation.samples import Sample, Style
@@ -163,7 +165,20 @@ def _place(run: Run, folder: Path, samples: list[dict[str, Any]]) -> Contexts:
         run_queries(run.engine, CONTEXTS, tables, folder / name)
         near.add(folder / name / "distractors", folder / name / "context_pages")
         numbers = near.short(samples)
+        if not numbers:
+            break
     return near
+
+
+def _single_hop(config: GenerateConfig, samples: list[dict[str, Any]]) -> dict[str, float]:
+    """Score the samples by the reader that was asked for."""
+    if config.probe == "lexical":
+        return probe_scores(samples, config.seed)
+    if config.probe.startswith("file:"):
+        return read_scores(Path(config.probe.removeprefix("file:")), samples)
+    from twowiki.generation.probe_encoder import encoder_scores
+
+    return encoder_scores(samples, config.seed, config.probe)
 
 
 def make_splits(run: Run) -> None:
@@ -173,7 +188,7 @@ def make_splits(run: Run) -> None:
 
     def make(folder: Path) -> Mapping[str, Any]:
         samples = list(read_json_lines(path))
-        scores = probe_scores(samples, config.seed)
+        scores = _single_hop(config, samples)
         splits = assign_splits(samples, scores, config.seed, keep_all=config.every)
         write_json(folder / "splits.json", splits.of, indent=0)
         write_json(folder / "scores.json", scores, indent=0)
@@ -185,4 +200,6 @@ def make_splits(run: Run) -> None:
             "dropped": dict(splits.dropped),
         }
 
-    run.stage("splits", make, settings=config.probe)
+    own = Path(config.probe.removeprefix("file:"))
+    known = fingerprint(own) if own.is_file() else None
+    run.stage("splits", make, settings=[config.probe, known])

@@ -23,9 +23,10 @@ _STARTERS = frozenset(
 # After these a name follows: never a cut.
 _TITLES = frozenset(
     "mr mrs ms dr prof st sts mt ft gen col lt capt cpt cmdr adm maj sgt cpl pvt rev revd fr hon "
-    "pres gov sen rep amb msgr mgr sr. messrs mme mlle vs ed eds trans cf c ca circa approx b d r fl "
-    "e.g i.e viz nr bros jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri al art arts "
-    "sec dept ave blvd lit orig abbr resp hr hz var subsp spp sp cit ibid bp brig supt insp const".split()
+    "pres gov sen rep amb msgr mgr messrs mme mlle vs ed eds trans cf c ca circa approx b d r fl "
+    "e.g i.e viz nr bros jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri al "
+    "art arts sec dept ave blvd lit orig abbr resp hr hz var subsp spp sp cit ibid bp brig supt "
+    "insp const".split()
 )
 # After these a number follows, else it is a word of its own.
 _NUMBERED = frozenset("no nos vol vols op opp pp p pt ch fig figs eq ref rd".split())

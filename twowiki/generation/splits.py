@@ -116,9 +116,7 @@ class _Deal:
         self.types = [sample["type"] for sample in samples]
         self.split = [""] * len(samples)
         self.filled: dict[str, Counter[str]] = {name: Counter() for name in _HARD}
-        unsolved = Counter(
-            kind for kind, done in zip(self.types, solved, strict=True) if not done
-        )
+        unsolved = Counter(kind for kind, done in zip(self.types, solved, strict=True) if not done)
         self.third = {kind: count / 3 for kind, count in unsolved.items()}
 
     def put(self, group: Sequence[int], split: str) -> None:

@@ -11,9 +11,10 @@ import json
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import orjson
 
@@ -30,6 +31,19 @@ def _gzip_decoder() -> Any:
 
 
 _DECODERS: dict[str, Callable[[], Any]] = {"gzip": _gzip_decoder, "bzip2": bz2.BZ2Decompressor}
+
+
+def _damage() -> tuple[type[Exception], ...]:
+    """Give what decoders raise when the data are damaged or end early."""
+    known: tuple[type[Exception], ...] = (OSError, EOFError, ValueError, zlib.error)
+    try:
+        from isal import isal_zlib
+    except ImportError:
+        return known
+    return (*known, cast(type[Exception], isal_zlib.error))
+
+
+_DAMAGE = _damage()
 
 
 class LineBlocks:
@@ -109,7 +123,7 @@ class LineBlocks:
                 for member in archive.infolist():
                     if not member.is_dir():
                         with archive.open(member) as inner:
-                            yield from iter(lambda inner=inner: inner.read(_READ), b"")
+                            yield from iter(partial(inner.read, _READ), b"")
         except (zipfile.BadZipFile, EOFError, zlib.error):
             self.truncated = True
 
@@ -125,7 +139,7 @@ class LineBlocks:
                     if decoder.eof:
                         decoder, inside = make(), False
                         data = data.lstrip(b"\0")
-        except (OSError, EOFError, ValueError, zlib.error, _isal_error()):
+        except _DAMAGE:
             self.truncated = True
             return
         self.truncated = inside
@@ -140,12 +154,3 @@ def _is_json(text: bytes) -> bool:
         except ValueError:
             return False
     return True
-
-
-def _isal_error() -> type[Exception]:
-    try:
-        from isal import isal_zlib
-    except ImportError:
-        return zlib.error
-    error: type[Exception] = isal_zlib.error
-    return error

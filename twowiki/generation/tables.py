@@ -73,7 +73,9 @@ def write_part(folder: Path, part: str, table: pa.Table) -> None:
 
 def parquet_files(folder: Path) -> list[Path]:
     """Give a table's files in order, those of its buckets included."""
-    return sorted(path for path in folder.rglob("*.parquet") if not path.name.startswith((".", "_")))
+    return sorted(
+        path for path in folder.rglob("*.parquet") if not path.name.startswith((".", "_"))
+    )
 
 
 def read_table(folder: Path, columns: list[str] | None = None) -> pa.Table:

@@ -119,14 +119,14 @@ def fill(form: Form, slots: Mapping[str, str], style: str) -> str | None:
     Clean questions end in one question mark and contain no double space.
     """
     text = form.text
-    for slot in sorted(slots, key=len, reverse=True):
-        if f"#{slot}" in text and not slots[slot]:
-            return None
+    if any(f"#{slot}" in text and not value for slot, value in slots.items()):
+        return None
     # In one pass, so that a name that holds a slot's name is left alone.
     pieces = text.split("#")
     filled = [pieces[0]]
+    names = sorted(slots, key=len, reverse=True)
     for piece in pieces[1:]:
-        slot = next((name for name in sorted(slots, key=len, reverse=True) if piece.startswith(name)), None)
+        slot = next((name for name in names if piece.startswith(name)), None)
         if slot is None:
             return None
         filled.append(slots[slot] + piece[len(slot) :])

@@ -128,11 +128,11 @@ def _parse_line(line: bytes, counts: Counter[str]) -> _Entity | None:
     if text in (b"", b"[", b"]"):
         return None
     try:
-        entity = _decoder.decode(text)
+        entity: _Entity | None = _decoder.decode(text)
     except msgspec.DecodeError:
         entity = _parse_odd(text, counts)
-        if entity is None:
-            return None
+    if entity is None:
+        return None
     counts["entity lines"] += 1
     if entity.type != "item" or entity.id[:1] != "Q" or not entity.id[1:].isdecimal():
         counts["not an item"] += 1
@@ -273,7 +273,9 @@ def _object(
 ) -> int | None:
     snak = claim.mainsnak
     if snak.snaktype != "value" or snak.datavalue is None:
-        counts[f"statement with {snak.snaktype if snak.snaktype != 'value' else 'no datavalue'}"] += 1
+        counts[
+            f"statement with {snak.snaktype if snak.snaktype != 'value' else 'no datavalue'}"
+        ] += 1
         return None
     value = snak.datavalue.value
     if not timed:

@@ -120,7 +120,7 @@ def summary_of_article(text: str) -> str:
         heading = "\n" not in line and len(line) < 80 and line[-1:] not in ".!?:;\"')”’"
         if kept and heading:
             break
-        first, newline, rest = line.partition("\n")
+        first, newline, _ = line.partition("\n")
         if kept and newline and len(first) < 60 and first.strip()[-1:] not in ".!?:;,\"')”’":
             break  # a heading and its text in one paragraph
         if line:
@@ -147,7 +147,15 @@ def _add_page(
     # In one piece: a name that a bad cut has split is still a name on the page.
     whole = f" {' '.join(' '.join(norms).split())} "
     found.tables["pages"].append(
-        (page_id, title, page_key(title), normalize(bare_title(title)), whole, len(sentences), int(usable))
+        (
+            page_id,
+            title,
+            page_key(title),
+            normalize(bare_title(title)),
+            whole,
+            len(sentences),
+            int(usable),
+        )
     )
     for sent_id, (text, norm) in enumerate(zip(sentences, norms, strict=True)):
         found.tables["sentences"].append((page_id, sent_id, text, norm))
@@ -205,9 +213,7 @@ def _add_element(element: str, found: PageRows) -> None:
     _add_page(int(number[1]), name, sentences, mentions, found, usable=summary.faithful)
 
 
-def _placed_links(
-    sentences: list[str], links: Iterable[tuple[int, int, str]]
-) -> Iterable[Mention]:
+def _placed_links(sentences: list[str], links: Iterable[tuple[int, int, str]]) -> Iterable[Mention]:
     """Turn places in the summary into places in its sentences."""
     starts = [0]
     for text in sentences:

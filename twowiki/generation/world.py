@@ -54,9 +54,7 @@ class World:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._entities = {
-            row["qid"]: Entity(**row) for row in read_rows(folder / "wanted_pages")
-        }
+        self._entities = {row["qid"]: Entity(**row) for row in read_rows(folder / "wanted_pages")}
         self._sentences: dict[int, list[str]] = defaultdict(list)
         for row in read_rows(folder / "wanted_sentences"):
             self._sentences[row["qid"]].append(row["text"])
