@@ -16,6 +16,7 @@ from twowiki.errors import DataError
 SENTENCE_NAMES = ("sentences", "content")
 FACT_NAMES = (("title", "sent_id"),)
 TRIPLE_NAMES = (("subject", "relation", "object"), ("fact", "relation", "entity"))
+_TEXT, _TEXT_OR_NONE = frozenset((str,)), frozenset((str, type(None)))
 TRIPLE_ID_NAMES = (("subject_id", "relation", "object_id"), *TRIPLE_NAMES)
 
 
@@ -105,7 +106,7 @@ def parse_context(value: Any) -> list[tuple[str, tuple[str, ...]]]:
         if (
             not isinstance(title, str)
             or not isinstance(sentences, list | tuple)
-            or not all(isinstance(sentence, str) for sentence in sentences)
+            or not _TEXT.issuperset(map(type, sentences))
         ):
             raise DataError(
                 f"paragraph {len(paragraphs)} is not a title with a list of sentences",
@@ -136,7 +137,7 @@ def parse_triples(value: Any) -> list[tuple[str, str, str]]:
     triples: list[tuple[str, str, str]] = []
     for entry in [] if value is None else listed(value, "evidences"):
         parts = _parts(entry, TRIPLE_NAMES, 3)
-        if parts is None or not all(isinstance(part, str) for part in parts):
+        if parts is None or not _TEXT.issuperset(map(type, parts)):
             raise DataError(
                 f"triple {len(triples)} is not three texts: {entry!r}",
                 field="evidences",
@@ -151,7 +152,7 @@ def parse_triple_ids(value: Any) -> list[tuple[str | None, str | None, str | Non
     triples: list[tuple[str | None, str | None, str | None]] = []
     for entry in [] if value is None else listed(value, "evidences_id"):
         parts = _parts(entry, TRIPLE_ID_NAMES, 3)
-        if parts is None or not all(part is None or isinstance(part, str) for part in parts):
+        if parts is None or not _TEXT_OR_NONE.issuperset(map(type, parts)):
             raise DataError(
                 f"triple {len(triples)} is not three texts: {entry!r}",
                 field="evidences_id",
