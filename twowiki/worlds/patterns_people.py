@@ -22,6 +22,7 @@ OPENING_DEAD = (
     "{full} ({born} – {died}) was {a nat} {occ} and the {son} of {father}.",
     "{full} ({born} – {died}) was {a nat} {occ}, {son} of {father} and {mother}.",
     "{full} ({born} – {died}) was the {wife} of {spouse}, {a nat} {spouse_occ}.",
+    "{full} was {a nat} {occ}.",
     "{full} was {a nat} {occ}, active from {year1} until {year2}.",
     "{full} ({born} – {died}) was a prominent {nat} {occ}.",
     "{full} ({born} – {died}) was {a occ}, one of the best known {nat} names of the time.",
