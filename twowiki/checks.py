@@ -43,7 +43,7 @@ class Findings:
         """Say what was found."""
         texts = {**_TEXTS, "beyond": _TEXTS["beyond"].format(self.beyond)}
         return [
-            f"{texts[kind]} ({len(names)} examples, first: {names[0]})"
+            f"{texts[kind]} ({counted(len(names), 'example')}, first: {names[0]})"
             for kind, names in self.found.items()
         ]
 
@@ -103,18 +103,19 @@ def _about_coverage(
     if len(missing) == len(rows) and extra:
         yield "no gold example is wholly predicted: are the two files of one split and release?"
     if extra:
-        yield f"{len(extra)} predicted ids are not in the gold and are ignored (first: {extra[0]})"
+        ids = counted(len(extra), "predicted id")
+        yield f"{ids} not in the gold, ignored (first: {extra[0]})"
     if said.repeated:
-        yield f"{said.repeated} rows only repeat another row of their id and are ignored"
+        yield f"{counted(said.repeated, 'row')} ignored that only repeat another one of their id"
 
 
 def _about_gold(settings: Settings, true: GoldSet, aliases: bool) -> Iterator[str]:
     names = [gold.id for gold in true.golds]
     if len(set(names)) < len(names):
-        repeated = len(names) - len(set(names))
-        yield f"{repeated} gold records repeat an id; each counts, as in the official evaluator"
+        repeated = counted(len(names) - len(set(names)), "gold record")
+        yield f"{repeated} with a repeated id; each counts, as in the official evaluator"
     for field_name, count in true.lacking.items():
-        yield f"{count} gold records have no field {field_name!r}; it is taken as empty"
+        yield f"{counted(count, 'gold record')} without {field_name!r}, which is taken as empty"
     if settings.version == "1.0":
         if aliases:
             yield "version 1.0 knows no other names: the alias file is not used"
@@ -131,16 +132,22 @@ def _about_matching(settings: Settings, rows: Sequence[Row]) -> Iterator[str]:
     differing = [row.id for row in rows if row.differs]
     if differing:
         yield (
-            f"the official and the one_to_one matching differ on {len(differing)} examples: "
+            f"the official and the one_to_one matching differ on "
+            f"{counted(len(differing), 'example')}: "
             "several spellings of one gold triple, or gold triples that stand twice "
             f"(first: {differing[0]})"
         )
     above = [row.id for row in rows if max(row.figures) > 1.0]
     if above:
         yield (
-            f"{len(above)} rows exceed 100 (first: {above[0]}), as the official evaluator has it; "
-            "matching one_to_one never does"
+            f"{counted(len(above), 'row')} above 100 (first: {above[0]}), as in the official "
+            "evaluator; matching one_to_one never exceeds 100"
         )
+
+
+def counted(count: int, noun: str) -> str:
+    """Write a count with its noun."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def inspect(scored: Scored, contexts: Sequence[Any], *, coerce: bool = False) -> Findings:

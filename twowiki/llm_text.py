@@ -32,6 +32,7 @@ _FACT_NAMES = (
 _TRIPLE_NAMES = (("subject", "head", "s", "fact"), ("relation", "predicate", "property", "r", "p"),
                  ("object", "tail", "o", "entity", "value"))  # fmt: skip
 _THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_END_OF_THINKING = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 _HEADING = re.compile(
     r"^[\s>#*_\-\d.]{0,8}(?P<name>[A-Za-z][A-Za-z _]{1,40}?)\s*[*_]{0,3}\s*:[ \t]*[*_]{0,3}"
     r"(?P<rest>.*)$",
@@ -71,7 +72,7 @@ def parse_llm_output(text: Any) -> ParsedOutput:
         return found or ParsedOutput(None, None, None, UNPARSED)
     if not isinstance(text, str):
         return ParsedOutput(None, None, None, UNPARSED)
-    said = _THINKING.sub(" ", text).strip() or text.strip()
+    said = _END_OF_THINKING.split(_THINKING.sub(" ", text))[-1].strip()
     found = _of_json(said) or _of_headings(said) or _of_bare(said)
     return found or ParsedOutput(None, None, None, UNPARSED)
 

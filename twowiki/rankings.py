@@ -78,7 +78,18 @@ def _titles(corpus: str | PathLike[str] | None, path: Path) -> dict[str, str]:
         raise DataError("a TREC run needs the corpus to know its titles", file=path, remedy=FORMAT)
     place = Path(corpus)
     data = utf8(read_bytes(place, "Write it with `twowiki corpus`")[0], place)
-    return {record["_id"]: record["title"] for record in parse_values(data, place)}
+    titles = {}
+    for number, record in enumerate(parse_values(data, place)):
+        name, title = _id_of(record), record.get("title") if isinstance(record, Mapping) else None
+        if not isinstance(name, str) or not isinstance(title, str):
+            raise DataError(
+                "a document without _id or title",
+                file=place,
+                record=f"number {number}",
+                remedy="Write the corpus with `twowiki corpus`",
+            )
+        titles[name] = title
+    return titles
 
 
 def _of_run(lines: Iterable[str], titles: Mapping[str, str]) -> dict[str, list[str]]:

@@ -73,8 +73,8 @@ def _comparison_table(report: Report, comparison: Comparison) -> str:
 
 def _counts(report: Report) -> list[str]:
     lines = [
-        f"{report.n} gold examples, {len(report.missing_ids)} missing or incomplete, "
-        f"{len(report.extra_ids)} extra predictions ignored"
+        f"gold examples: {report.n}; missing or incomplete predictions: "
+        f"{len(report.missing_ids)}; extra predictions, ignored: {len(report.extra_ids)}"
     ]
     if report.intervals is not None:
         drawn = report.resampling
