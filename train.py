@@ -16,12 +16,13 @@ from typing import Any
 from accelerate import Accelerator, skip_first_batches
 from accelerate.utils import broadcast_object_list, find_executable_batch_size, set_seed
 from tqdm import tqdm
+from transformers.utils.logging import disable_progress_bar
 
 from twowiki.errors import DataError
 from twowiki.files import write_json
 from twowiki.training import checkpoints, evaluation, reports, setup
 from twowiki.training.checkpoints import RunState, require_model
-from twowiki.training.config import TrainConfig, parse_config
+from twowiki.training.config import TrainConfig, check_early, parse_config
 from twowiki.training.hub import push
 from twowiki.training.logs import (
     CpuClock,
@@ -46,27 +47,28 @@ def main(arguments: list[str] | None = None) -> int:
     """Run; give the exit status."""
     try:
         config = parse_config(arguments)
+        check_early(config)
         keep_freed_memory()
-        accelerator = Accelerator(
-            gradient_accumulation_steps=config.gradient_accumulation,
-            mixed_precision=config.mixed_precision or None,
-            log_with=config.trackers or None,
-            project_dir=config.output_dir,
-        )
-        run = find_executable_batch_size(train, starting_batch_size=config.batch_size)
-        run(accelerator, config)
-        accelerator.wait_for_everyone()
-        accelerator.end_training()
+        if not sys.stderr.isatty():
+            disable_progress_bar()  # type: ignore[no-untyped-call]
+        find_executable_batch_size(train, starting_batch_size=config.batch_size)(config)
     except (DataError, NotFinite, ImportError) as error:
         print(f"train.py: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def train(batch_size: int, accelerator: Accelerator, config: TrainConfig) -> None:
+def train(batch_size: int, config: TrainConfig) -> None:
     """Train from the start or a checkpoint, and report; a smaller batch after out-of-memory."""
-    accelerator.free_memory()
+    accelerator = Accelerator(
+        gradient_accumulation_steps=config.gradient_accumulation,
+        mixed_precision=config.mixed_precision or None,
+        log_with=config.trackers or None,
+        project_dir=config.output_dir,
+    )
     say = accelerator.print
+    if batch_size != config.batch_size:
+        say(f"out of memory: going on with batches of {batch_size}, not {config.batch_size}")
     checkpoint = checkpoints.find_checkpoint(config)
     saved = checkpoint / "model" if checkpoint else None
     if saved is None and config.init_from:
@@ -116,13 +118,13 @@ def train(batch_size: int, accelerator: Accelerator, config: TrainConfig) -> Non
         say(f"going on from {checkpoint} (step {state.step})")
 
     steps_an_epoch = -(-len(train_loader) // config.gradient_accumulation)
-    total_steps = config.max_steps or config.epochs * steps_an_epoch
+    total_steps = min(config.epochs * steps_an_epoch, config.max_steps or sys.maxsize)
     bar = tqdm(
         total=total_steps, initial=state.step, unit="step", disable=not shows_bar(accelerator)
     )
     losses = RunningLosses()
     clock = CpuClock(state)
-    stopped = state.stopped
+    stopped = is_over(config, state)
     model.train()
     for epoch in range(state.epoch, config.epochs):
         if stopped:
@@ -179,6 +181,7 @@ def train(batch_size: int, accelerator: Accelerator, config: TrainConfig) -> Non
     if accelerator.is_main_process:
         finish(accelerator, prepared, config, state, weights, batch_size)
     accelerator.wait_for_everyone()
+    accelerator.end_training()
 
 
 def evaluate(

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "bench"))
 
-from reference_baseline import ReferenceBaseline, decode, losses  # noqa: E402
+from reference_baseline import ReferenceBaseline, decode, losses
 
 FILES = sorted((Path(__file__).parent / "golden").glob("baseline_*.safetensors"))
 

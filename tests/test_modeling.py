@@ -219,7 +219,7 @@ def test_loss_weights_are_in_the_saved_configuration_and_move_the_loss(tmp_path:
 
 @pytest.mark.parametrize("config", [setting(), reproduced()])
 def test_every_weight_comes_back(config: TwoWikiConfig, tmp_path: Path) -> None:
-    model, windows = model_and_windows(config)
+    model, _ = model_and_windows(config)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.fill_(0.5)

@@ -6,10 +6,11 @@ the chosen `settings`.
 
 from __future__ import annotations
 
+import argparse
 import difflib
+import re
 import types
 import typing
-from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
@@ -96,6 +97,7 @@ REPRODUCED_TRAINING: dict[str, Any] = {
     "bucket": False,
     "patience": 0,
 }
+AT_LEAST_ONE = ("batch_size", "eval_batch_size", "gradient_accumulation", "epochs", "log_every")
 CHOICES = {
     "settings": ("corrected", "reproduce"),
     "optimizer": ("adamw", "sgd"),
@@ -105,39 +107,33 @@ CHOICES = {
 
 
 def parse_config(arguments: Sequence[str] | None = None) -> TrainConfig:
-    """Read `--config FILE` and flags (flags win); flags of model options are accepted too."""
-    from transformers import HfArgumentParser
-
-    parser = HfArgumentParser(_as_flags(), description="Train the baseline through accelerate.")
-    parser.add_argument("--config", default="", help="YAML file with any of these settings")
-    known_options = model_option_types()
-    for name, kind in known_options.items():
-        if not hasattr(TrainConfig, name) and name not in {f.name for f in fields(TrainConfig)}:
-            parser.add_argument(
-                f"--{name}", type=_reader(kind), default=None, help="model option (TwoWikiConfig)"
-            )
-    given = vars(parser.parse_args(arguments))
+    """Read `--config FILE` and flags (flags win); options of the model are settings too."""
+    parser = argparse.ArgumentParser(
+        description="Train the baseline through accelerate. Every setting can also stand in the "
+        "YAML file that --config names; a flag wins over it.",
+    )
+    parser.add_argument("--config", default="", metavar="FILE", help="YAML file of settings")
+    hints, options = typing.get_type_hints(TrainConfig), model_option_types()
+    for one in fields(TrainConfig):
+        if one.name != "model_options":
+            default = [] if one.default is MISSING else one.default
+            text = f"{one.metadata['help']} (default: {default!r})"
+            parser.add_argument(f"--{one.name}", **_reader(hints[one.name]), help=_escaped(text))
+    documented = _option_texts()
+    group = parser.add_argument_group("options of the model (default: those of --settings)")
+    for name, kind in options.items():
+        group.add_argument(f"--{name}", **_reader(kind), help=_escaped(documented[name]))
+    given = {k: v for k, v in vars(parser.parse_args(arguments)).items() if v is not None}
     path = given.pop("config")
-    values = read_yaml(path) if path else {}
-    options = dict(values.pop("model_options", {}) or {})
-    for name in list(values):
-        if name in known_options and name not in _field_names():
-            options[name] = values.pop(name)
-    for name, value in given.items():
-        if value is None:
-            continue
-        if name in known_options and name not in _field_names():
-            options[name] = value
-        elif name == "model_options":
-            options |= value
-        else:
-            values[name] = value
-    return make_config({**values, "model_options": options}, file=path or None)
+    values = {**(read_yaml(path) if path else {}), **given}
+    own = values.pop("model_options", None) or {}
+    chosen = {**own, **{name: values.pop(name) for name in options if name in values}}
+    return make_config({**values, "model_options": chosen}, file=path or None)
 
 
 def make_config(values: dict[str, Any], *, file: str | None = None) -> TrainConfig:
     """Check names, kinds and choices of settings, and fill in the rest."""
-    _refuse_unknown(values, [*_field_names()], file, "setting")
+    _refuse_unknown(values, sorted(_field_names()), file, "setting")
     _refuse_unknown(
         values.get("model_options", {}), list(model_option_types()), file, "model option"
     )
@@ -150,7 +146,28 @@ def make_config(values: dict[str, Any], *, file: str | None = None) -> TrainConf
         if values.get(name, choices[0]) not in choices:
             said = f"is {values[name]!r}, not one of {', '.join(c or 'empty' for c in choices)}"
             raise DataError(said, file=file, field=name)
+    for name in AT_LEAST_ONE:
+        if values.get(name, 1) < 1:
+            raise DataError(f"is {values[name]!r}, and must be at least 1", file=file, field=name)
     return TrainConfig(**values)
+
+
+def check_early(config: TrainConfig) -> None:
+    """Refuse what would only fail after the training."""
+    import torch
+
+    from twowiki.rows import KEYS
+
+    if config.metric not in KEYS:
+        raise DataError(f"is {config.metric!r}, not one of {', '.join(KEYS)}", field="metric")
+    if config.push_to_hub and config.hub_repo.count("/") != 1:
+        raise DataError(
+            f"is {config.hub_repo!r}, not owner/name", field="hub_repo", remedy="Give --hub_repo"
+        )
+    if config.mixed_precision == "fp16" and not torch.cuda.is_available():
+        raise DataError(
+            "is fp16, which a CPU does not do", field="mixed_precision", remedy="Use bf16 or no"
+        )
 
 
 def read_yaml(path: str) -> dict[str, Any]:
@@ -182,35 +199,38 @@ def _field_names() -> set[str]:
     return {f.name for f in fields(TrainConfig)}
 
 
-def _as_flags() -> Any:
-    """Make a dataclass like TrainConfig whose fields are None unless a flag gives them."""
-    from dataclasses import make_dataclass
-
-    hints = typing.get_type_hints(TrainConfig)
-    made: list[tuple[str, Any, Any]] = []
-    for one in fields(TrainConfig):
-        if one.name == "model_options":
-            continue
-        default = one.default if one.default is not MISSING else []
-        text = f"{one.metadata['help']} (default: {default!r})".replace("%", "%%")
-        made.append(
-            (one.name, hints[one.name] | None, field(default=None, metadata={"help": text}))
-        )
-    return make_dataclass("Flags", made)
+def _reader(kind: Any) -> dict[str, Any]:
+    """Say how argparse reads a flag of a type; a flag that is not given is None."""
+    if kind is bool:
+        return {"type": _read_bool, "nargs": "?", "const": True, "metavar": "BOOL"}
+    if typing.get_origin(kind) is list:
+        return {"nargs": "*", "metavar": "NAME"}
+    return {"type": kind, "metavar": kind.__name__.upper()}
 
 
-def _reader(kind: Any) -> Any:
-    if kind is not bool:
-        return kind
+def _read_bool(text: str) -> bool:
+    if text.lower() in ("true", "yes", "1", "on"):
+        return True
+    if text.lower() in ("false", "no", "0", "off"):
+        return False
+    raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
 
-    def read(text: str) -> bool:
-        if text.lower() in ("true", "yes", "1", "on"):
-            return True
-        if text.lower() in ("false", "no", "0", "off"):
-            return False
-        raise ArgumentTypeError(f"{text!r} is neither true nor false")
 
-    return read
+def _escaped(text: str) -> str:
+    return text.replace("%", "%%")
+
+
+def _option_texts() -> dict[str, str]:
+    """Give what TwoWikiConfig's docstring says of each option."""
+    from inspect import cleandoc
+
+    from twowiki.modeling.configuration import TwoWikiConfig
+
+    listed = cleandoc(TwoWikiConfig.__doc__ or "").partition("Args:\n")[2]
+    return {
+        found["name"]: " ".join(found["text"].split())
+        for found in re.finditer(r"^    (?P<name>\w+): (?P<text>.*(?:\n {8}.*)*)", listed, re.M)
+    }
 
 
 def _refuse_unknown(
@@ -218,7 +238,8 @@ def _refuse_unknown(
 ) -> None:
     for name in values:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
+            everything = sorted(_field_names() | set(model_option_types()))
+            near = difflib.get_close_matches(name, everything, n=1)
             remedy = f"Did you mean {near[0]!r}" if near else "`train.py --help` lists them"
             raise DataError(f"there is no such {what}", file=file, field=name, remedy=remedy)
 

@@ -41,7 +41,8 @@ class EncodeRows:
 
             from twowiki.modeling.tokenization import PAD, UNKNOWN
 
-            tokenizer = TwoWikiTokenizer(
+            made: Any = TwoWikiTokenizer
+            tokenizer = made(
                 tokenizer_object=Tokenizer.from_str(self.state[1]),
                 pad_token=PAD,
                 unk_token=UNKNOWN,

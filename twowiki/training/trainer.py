@@ -1,0 +1,71 @@
+"""What `transformers.Trainer` needs to evaluate the baseline: smaller logits, joint figures.
+
+Pass `label_names=LABEL_NAMES` of `twowiki.modeling.collation`, the collator as `data_collator`,
+and the two functions made here; `eval_joint_f1` and the other figures then appear beside
+`eval_loss`, and can choose the best model. Windows are evaluated in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy
+import torch
+from torch import Tensor
+
+from twowiki.modeling.configuration import TwoWikiConfig
+from twowiki.modeling.decoding import score_windows
+from twowiki.modeling.encoding import Window
+from twowiki.modeling.pointers import POINTERS
+from twowiki.schema import Example
+from twowiki.training.evaluation import answer_examples, score_predictions, to_prediction
+
+HEADS = (
+    "start_logits",
+    "end_logits",
+    "answer_type_logits",
+    "support_logits",
+    "relation_logits",
+    *(f"{name}_logits" for name in POINTERS),
+)
+
+
+def shrink_logits(config: TwoWikiConfig) -> Callable[[Any, Any], tuple[Tensor, ...]]:
+    """Make `preprocess_logits_for_metrics`: half precision is enough to keep all heads."""
+    del config
+
+    def shrink(logits: Any, labels: Any) -> tuple[Tensor, ...]:
+        del labels
+        return tuple(part.float() for part in logits)
+
+    return shrink
+
+
+def joint_metrics(
+    windows: Sequence[Window], examples: Sequence[Example], config: TwoWikiConfig
+) -> Callable[[Any], dict[str, float]]:
+    """Make `compute_metrics` for an evaluation over these windows of these examples."""
+
+    def compute(evaluated: Any) -> dict[str, float]:
+        given = dict(zip(HEADS, evaluated.predictions, strict=True))
+        scored = {}
+        for number, window in enumerate(windows):
+            output = SimpleNamespace(
+                **{name: one_window(values[number], name, window) for name, values in given.items()}
+            )
+            scored[number] = score_windows(output, [window], config)[0]
+        answers = answer_examples(scored, examples, config)
+        return score_predictions(examples, [to_prediction(one) for one in answers]).metrics
+
+    return compute
+
+
+def one_window(values: Any, name: str, window: Window) -> Tensor:
+    """Cut what `Trainer` padded (with -100) off one window's logits: (1, ...)."""
+    if name == "support_logits":
+        values = values[: max(1, len(window.sentences))]
+    elif name not in ("answer_type_logits", "relation_logits"):
+        values = values[: max(1, len(window.token_ids))]
+    return torch.from_numpy(numpy.asarray(values)).unsqueeze(0)
