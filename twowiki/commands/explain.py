@@ -44,7 +44,9 @@ def _explained(args: argparse.Namespace) -> int:
     path = require_file(args.run / PROVENANCE, "Give the --out of `twowiki generate` as --run.")
     found = [row for row in read_json_lines(path) if row["_id"].startswith(args.id)]
     if not found:
-        raise DataError(f"no sample {args.id!r}", file=path, remedy="Look its _id up in the splits.")
+        raise DataError(
+            f"no sample {args.id!r}", file=path, remedy="Look its _id up in the splits."
+        )
     for row in found:
         print(json.dumps(row, ensure_ascii=False, indent=2) if args.json else _render(row))
     return 0

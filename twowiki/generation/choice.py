@@ -98,8 +98,11 @@ def choose(
         asked: questions that exist already; grows.
     """
     chosen = Chosen([], [])
-    ready: list[tuple[Sample, Row]] = []
+    turns = _Turns(yes_share)
     for row in rows:
+        if most is not None and len(chosen.samples) >= most:
+            chosen.dropped.append((kind, row, "beyond_the_limit"))
+            continue
         for sample in _samples_of(row, kind, world, style, every=most is None):
             if isinstance(sample, Drop):
                 chosen.dropped.append((kind, row, sample.reason))
@@ -109,11 +112,9 @@ def choose(
                 chosen.dropped.append((kind, row, "duplicate_question"))
                 continue
             asked.add(folded)
-            ready.append((sample, row))
-    kept = _balanced(ready, yes_share, chosen.dropped, kind)
-    chosen.samples.extend(sample for sample, _ in kept[: most or None])
-    for _, row in kept[most:] if most is not None else ():
-        chosen.dropped.append((kind, row, "beyond_the_limit"))
+            chosen.samples.extend(turns.take(sample, row))
+    chosen.dropped.extend((kind, row, "yes_no_balance") for row in turns.left())
+    del chosen.samples[most or len(chosen.samples) :]
     return chosen
 
 
@@ -129,33 +130,34 @@ def _samples_of(
         yield realise(plan, world, style, answer)
 
 
-def _balanced(
-    ready: list[tuple[Sample, Row]],
-    yes_share: float | None,
-    dropped: list[tuple[str, Row, str]],
-    kind: str,
-) -> list[tuple[Sample, Row]]:
-    """Take yes and no in turn, by their share; what is left of the commoner one is dropped.
+class _Turns:
+    """Lets yes and no through in turn, by their share; the commoner one waits for the other.
 
-    Every start of the result is balanced, so that a limit later keeps it so.
+    Every start of what goes through is balanced, so that a limit keeps it so.
     """
-    if yes_share is None:
-        return ready
-    waiting = {
-        answer: deque(entry for entry in ready if entry[0].answer == answer)
-        for answer in ("yes", "no")
-    }
-    kept: list[tuple[Sample, Row]] = []
-    taken = {"yes": 0, "no": 0}
-    for entry in ready:
-        if entry[0].answer not in waiting:
-            kept.append(entry)
-            continue
-        so_far = taken["yes"] + taken["no"] + 1
-        wanted = "yes" if taken["yes"] < round(yes_share * so_far, 9) else "no"
-        if waiting[wanted]:
-            kept.append(waiting[wanted].popleft())
-            taken[wanted] += 1
-    for left in waiting.values():
-        dropped.extend((kind, row, "yes_no_balance") for _, row in left)
-    return kept
+
+    def __init__(self, yes_share: float | None) -> None:
+        self._share = yes_share
+        self._waiting: dict[str, deque[tuple[Sample, Row]]] = {"yes": deque(), "no": deque()}
+        self._taken = {"yes": 0, "no": 0}
+
+    def take(self, sample: Sample, row: Row) -> Iterator[Sample]:
+        """Give what may go through now that this sample is here."""
+        if self._share is None or sample.answer not in self._waiting:
+            yield sample
+            return
+        self._waiting[sample.answer].append((sample, row))
+        while self._waiting[self._next(self._share)]:
+            answer = self._next(self._share)
+            self._taken[answer] += 1
+            yield self._waiting[answer].popleft()[0]
+
+    def _next(self, share: float) -> str:
+        so_far = self._taken["yes"] + self._taken["no"] + 1
+        return "yes" if self._taken["yes"] < round(share * so_far, 9) else "no"
+
+    def left(self) -> Iterator[Row]:
+        """Give the rows of those that still wait."""
+        for waiting in self._waiting.values():
+            for _, row in waiting:
+                yield row

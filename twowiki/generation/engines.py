@@ -136,7 +136,7 @@ class SparkEngine:
     name = "spark"
 
     def __init__(
-        self, scratch: Path, *, master: str = "local[2]", memory: str = "2GB", partitions: int = 8
+        self, scratch: Path, *, master: str = "local[2]", memory: str = "2GB", partitions: int = 4
     ) -> None:
         self.scratch, self.master, self.memory, self.partitions = (
             scratch,

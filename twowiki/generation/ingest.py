@@ -17,7 +17,7 @@ from typing import NamedTuple
 from twowiki.errors import DataError
 from twowiki.files import progress, write_json
 from twowiki.generation.streams import LineBlocks
-from twowiki.generation.tables import TABLES, Row, table_of, write_part
+from twowiki.generation.tables import Row, table_of, write_part
 from twowiki.generation.wikidata import parse_lines
 from twowiki.generation.wikipedia import parse_json_lines, parse_records, parse_xml_pages
 
@@ -38,7 +38,7 @@ class Task(NamedTuple):
 
 
 Rows = tuple[dict[str, list[Row]], Counter[str]]
-_BYTES: dict[str, Callable[[bytes], Rows]] = {
+PARSERS: dict[str, Callable[[bytes], Rows]] = {
     "wikidata": parse_lines,
     "json": parse_json_lines,
     "xml": parse_xml_pages,
@@ -53,7 +53,7 @@ def _run(task: Task) -> None:
         group = pq.ParquetFile(task.path).read_row_group(task.row_group)
         tables, counts = parse_records(group.to_pylist())
     else:
-        tables, counts = _BYTES[task.kind](task.payload)
+        tables, counts = PARSERS[task.kind](task.payload)
     folder = Path(task.folder)
     for name, rows in tables.items():
         write_part(folder / name, task.part, table_of(name, rows))
@@ -95,8 +95,7 @@ def ingest(
         DataError: when a file ends too early; what it held before is in the tables.
     """
     faults: list[Path] = []
-    names = WIKIDATA_TABLES if kind == "wikidata" else PARAGRAPH_TABLES
-    for name in names:  # a table without rows is still a table
+    for name in tables_of_kind(kind):  # a table without rows is still a table
         write_part(folder / name, "part-none", table_of(name, ()))
     done = {path.stem for path in (folder / "parts").glob("part-*.json")}
     todo = (task for task in _tasks(paths, kind, folder, faults) if task.part not in done)
@@ -107,7 +106,7 @@ def ingest(
     else:
         _run_in_pool(iter(shown), workers)
     counts = _sum_counts(folder)
-    _check(faults, counts, kind, allow_truncated)
+    check_counts(faults, counts, kind, allow_truncated)
     return counts
 
 
@@ -132,7 +131,15 @@ def _sum_counts(folder: Path) -> Counter[str]:
     return counts
 
 
-def _check(faults: list[Path], counts: Counter[str], kind: str, allow_truncated: bool) -> None:
+def tables_of_kind(kind: str) -> tuple[str, ...]:
+    """Give the names of the tables that a kind of dump fills."""
+    return WIKIDATA_TABLES if kind == "wikidata" else PARAGRAPH_TABLES
+
+
+def check_counts(
+    faults: list[Path], counts: Counter[str], kind: str, allow_truncated: bool
+) -> None:
+    """Refuse a damaged file, unless that is allowed, and one that held nothing."""
     read = counts["entity lines"] if kind == "wikidata" else counts["pages"]
     what = "entities" if kind == "wikidata" else "pages"
     if faults and not allow_truncated:
@@ -172,10 +179,3 @@ def _form_of(path: Path) -> str:
     blocks = iter(LineBlocks(path, 1 << 10))
     start = next(blocks, b"").lstrip(b"\xef\xbb\xbf \t\r\n")
     return "xml" if start[:1] == b"<" else "json"
-
-
-def empty_tables(folder: Path, names: tuple[str, ...]) -> None:
-    """Write tables without rows, for inputs that have none."""
-    for name in names:
-        assert name in TABLES
-        write_part(folder / name, "part-none", table_of(name, ()))

@@ -14,6 +14,7 @@ from typing import Any
 
 from twowiki.errors import require_file
 from twowiki.generation.config import GenerateConfig, Resources
+from twowiki.generation.engines import SparkEngine
 from twowiki.generation.ingest import ingest, paragraph_files
 from twowiki.generation.manifest import fingerprint, key_of
 from twowiki.generation.outputs import write_outputs
@@ -33,6 +34,7 @@ from twowiki.generation.queries import (
 )
 from twowiki.generation.run import Run, make_engine
 from twowiki.generation.sampling import make_contexts, make_samples, make_splits
+from twowiki.generation.spark_ingest import ingest_on_spark
 
 _ALL = 1 << 40
 
@@ -62,9 +64,13 @@ def _read_dumps(run: Run, files: list[Path], form: str) -> None:
     config, workers = run.config, run.resources.workers
 
     def read(paths: list[Path], kind: str) -> Callable[[Path], Mapping[str, Any]]:
-        return lambda folder: ingest(
-            paths, kind, folder, workers=workers, allow_truncated=config.allow_truncated
-        )
+        def work(folder: Path) -> Mapping[str, Any]:
+            allowed = config.allow_truncated
+            if isinstance(run.engine, SparkEngine) and kind in ("wikidata", "json") and not allowed:
+                return ingest_on_spark(run.engine.session, paths, kind, folder)
+            return ingest(paths, kind, folder, workers=workers, allow_truncated=allowed)
+
+        return work
 
     wikidata = run.stage(
         "wikidata",

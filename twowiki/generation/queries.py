@@ -21,20 +21,22 @@ Tables = dict[str, Path]
 SELECT = {
     "linked": "entities redirects pages",
     "twins": "claims linked entities",
-    "facts": "claims dates twins",
+    "days": "dates",
+    "written_days": "date_forms",
+    "facts": "claims days twins",
     "types": "facts class_types linked",
 }
 PARTITIONED = {
     "subject_facts": "facts relations linked settings",
     "texts": "linked sentences settings",
 }
-GROUND = {"grounded": "subject_facts texts relations names date_forms"}
+GROUND = {"grounded": "subject_facts texts relations names written_days"}
 CHAINS = {
-    "chains": "grounded relation_pairs relations linked names date_forms facts sexes settings",
+    "chains": "grounded relation_pairs relations linked names written_days facts sexes settings",
     "chosen_chains": "chains settings",
 }
 COMPARISONS = {
-    "measures": "grounded relations dates",
+    "measures": "grounded relations days",
     "comparison": "facts linked class_types comparables measures relations grounded settings",
     "chosen_comparison": "comparison settings",
 }
@@ -121,7 +123,7 @@ def ground(engine: Engine, tables: Tables, folder: Path) -> None:
         out = folder / "grounded" / f"bucket-{bucket:05d}"
         if out.is_dir():
             continue
-        inputs = {name: tables[name] for name in ("relations", "names", "date_forms")}
+        inputs = {name: tables[name] for name in ("relations", "names", "written_days")}
         inputs |= {"subject_facts": facts[bucket], "texts": texts[bucket]}
         engine.sql(query("grounded"), inputs, out)
     tables["grounded"] = folder / "grounded"

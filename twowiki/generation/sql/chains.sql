@@ -29,7 +29,7 @@ other_name AS (
   UNION
   SELECT c.e, c.r1, c.b, c.r2, c.a
   FROM chain c
-  JOIN date_forms d ON d.o = c.says
+  JOIN written_days d ON d.o = c.says
   WHERE c.failed = '' AND d.exact = 1 AND contains(c.first_text, d.norm)
 ),
 sex AS (

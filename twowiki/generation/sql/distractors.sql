@@ -6,14 +6,19 @@ WITH gold_class AS (
   FROM golds g
   JOIN facts f ON f.s = g.qid AND f.p = 31
 ),
-typed AS (
-  SELECT DISTINCT h.sample, h.qid
+-- DISTINCT keeps the join of classes from being done first, for all pairs of members.
+hit_class AS (
+  SELECT DISTINCT h.sample, h.qid, f.o AS class
   FROM hits h
   JOIN facts f ON f.s = h.qid AND f.p = 31
-  JOIN gold_class c ON c.sample = h.sample AND c.class = f.o
+),
+typed AS (
+  SELECT DISTINCT h.sample, h.qid
+  FROM hit_class h
+  JOIN gold_class c ON c.sample = h.sample AND c.class = h.class
 ),
 tiered AS (
-  SELECT h.sample, h.qid, h.place,
+  SELECT h.sample, h.qid, h.place, n.typed_only, n.n_distractors,
          CASE WHEN t.qid IS NOT NULL AND h.place <= 50 THEN 0
               WHEN t.qid IS NOT NULL THEN 1 ELSE 2 END AS tier
   FROM hits h
@@ -22,16 +27,27 @@ tiered AS (
   LEFT JOIN typed t ON t.sample = h.sample AND t.qid = h.qid
   WHERE g.qid IS NULL AND (n.typed_only = 0 OR t.qid IS NOT NULL)
 ),
+-- Few of the nearest answer the question: a handful more than needed is looked at. A sample that
+-- falls short all the same is looked at whole, in the round that takes every type.
+ordered AS (
+  SELECT t.*, ROW_NUMBER() OVER (PARTITION BY t.sample ORDER BY t.tier, t.place) AS rank
+  FROM tiered t
+),
+front AS (
+  SELECT sample, qid, place, tier
+  FROM ordered
+  WHERE typed_only = 0 OR rank <= n_distractors + 6
+),
 answering AS (
   SELECT DISTINCT h.sample, h.qid
-  FROM tiered h
+  FROM front h
   JOIN linked l ON l.qid = h.qid
   JOIN answers a ON a.sample = h.sample
   WHERE contains(l.norm, a.subject_norm) AND contains(l.norm, a.object_norm)
 ),
 usable AS (
   SELECT h.sample, h.qid, h.place, h.tier
-  FROM tiered h
+  FROM front h
   LEFT JOIN answering a ON a.sample = h.sample AND a.qid = h.qid
   WHERE a.qid IS NULL
 ),

@@ -1,12 +1,9 @@
 -- One row per value of an entity's relation, best rank only, with the number of values.
 -- Dates that agree on the year are one value, said to the year. Unique: s, p, o.
-WITH day AS (
-  SELECT o, MIN(year) AS year, MIN(year_o) AS year_o FROM dates GROUP BY o
-),
-best AS (
+WITH best AS (
   SELECT c.s, c.p, COALESCE(t.twin, c.o) AS o, c.stmt_id, d.year, d.year_o
   FROM claims c
-  LEFT JOIN day d ON d.o = c.o
+  LEFT JOIN days d ON d.o = c.o
   LEFT JOIN twins t ON t.qid = c.o
   WHERE c.best = 1
 ),

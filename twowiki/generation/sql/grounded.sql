@@ -10,7 +10,7 @@ WITH surface AS (
   SELECT f.s, f.p, f.o, f.stmt_id, f.n_values, d.norm, 0 AS prio, 1 - d.exact AS tier, d.says
   FROM subject_facts f
   JOIN relations r ON r.p = f.p
-  JOIN date_forms d ON d.o = f.o
+  JOIN written_days d ON d.o = f.o
   WHERE d.exact = 1 OR r.yearly = 1
 ),
 hit AS (

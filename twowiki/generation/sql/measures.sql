@@ -7,13 +7,10 @@ WITH whole AS (
   JOIN relations r ON r.p = g.p
   GROUP BY g.s, g.p, r.name, r.timed, r.country
 ),
-day AS (
-  SELECT o, MIN(low) AS low, MAX(high) AS high FROM dates GROUP BY o
-),
 dated AS (
   SELECT w.s, w.relation, d.low, d.high, w.says AS o
   FROM whole w
-  JOIN day d ON d.o = w.says
+  JOIN days d ON d.o = w.says
   WHERE w.timed = 1 AND w.n_values = 1
 )
 SELECT s, relation, 'date' AS kind, low, high, o, 1 AS n FROM dated
