@@ -30,8 +30,8 @@ _NAME = re.compile(
     r"[^\W\d_a-z][\w'’.-]*(?:(?:,? (?:of|the|de|in|and|&))*,? [^\W\d_a-z][\w'’.-]*)*"
 )
 _PAIR = re.compile(
-    r"^(.*?)(?:,| out of| of films| of| films| film|\?)? (.+?),? (?:or|and) (.+?)[,?]"
-)
+    r"^\w+ (?:[a-z]+(?:'s)?,? )*([^a-z].*) or (.+?)(?: born first)?\?+ ?$"
+)  # what a question compares
 
 
 def folds_of(records: Sequence[Record]) -> list[int]:
@@ -100,7 +100,7 @@ def _from_question(record: Record, common: Sequence[str]) -> Iterator[tuple[str,
     for text in ("yes", "no", *common):
         yield text, (f"{form}|{text}", f"said {text}")
     pair = _PAIR.match(record["question"])
-    for place in (2, 3) if pair else ():
+    for place in (1, 2) if pair else ():
         text = pair[place] if pair else ""
         yield text, (f"{form}|asked {place}", f"asked {place}")
 

@@ -45,12 +45,18 @@ def two_hops(record: Record) -> str:
 
 
 def _stated(record: Record) -> bool:
-    """Tell whether every fact's object stands in a gold sentence."""
+    """Tell whether every fact's object stands in a gold sentence of its subject's page."""
     pages = dict(record["context"])
-    text = " ".join(
-        pages[title][sent_id] for title, sent_id in record["supporting_facts"] if title in pages
-    )
-    return all(target in text for _, _, target in record["evidences"])
+    said: dict[str, str] = defaultdict(str)
+    for title, sent_id in record["supporting_facts"]:
+        sentences = pages.get(title, ())
+        said[title] += f" {sentences[sent_id]}" if sent_id < len(sentences) else ""
+    # A subject may be a page's title or its label: the order of both is the same.
+    subjects = list(dict.fromkeys(subject for subject, _, _ in record["evidences"]))
+    if len(subjects) != len(said):
+        return False
+    page_of = dict(zip(subjects, said.values(), strict=True))
+    return all(target in page_of[subject] for subject, _, target in record["evidences"])
 
 
 def _by_id(record: Record) -> list[Any]:

@@ -1,0 +1,149 @@
+"""Train the baseline on one fictional world, score it on another: corrected against reproduce.
+
+  .venv/bin/python bench/train_on_world.py --out runs/world --minutes 60 --real dev.json
+
+Each setting gets the same examples, sizes and processor minutes (one thread). OUT gets the data,
+the runs, and `results.json`: the learning curves and the scores on fresh questions of a world of
+another seed and, with --real, on real ones. Run it again after a stop: it goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+SIZES = {
+    "batch_size": 16, "word_dim": 64, "char_dim": 8, "char_hidden": 32, "hidden_size": 48,
+    "relation_dim": 32, "min_word_count": 40, "epochs": 1000, "eval_every": 250, "patience": 0,
+}  # fmt: skip
+RATES = {"corrected": {"learning_rate": 4e-3}, "reproduce": {}}
+FIGURES = ("f1", "sp_f1", "evi_f1", "joint_em", "joint_f1")
+
+
+def run(*command: str, thread: bool = True) -> None:
+    """Run a command from the repository's root; stop at its first failure."""
+    environment = os.environ | ({"OMP_NUM_THREADS": "1"} if thread else {})
+    subprocess.run([sys.executable, *command], check=True, cwd=ROOT, env=environment)
+
+
+def records_of(folder: Path) -> list[dict[str, Any]]:
+    """Give all records of a generated folder, in an order that their ids draw."""
+    records = [
+        record
+        for name in ("train", "dev", "test")
+        for record in json.loads((folder / f"{name}.json").read_text("utf-8"))
+    ]
+    return sorted(records, key=lambda r: hashlib.md5(r["_id"].encode()).hexdigest())
+
+
+def evenly(records: list[dict[str, Any]], start: int, end: int) -> list[dict[str, Any]]:
+    """Give each type's records from `start` to `end`."""
+    by_type: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for record in records:
+        by_type[record["type"]].append(record)
+    return [record for kind in sorted(by_type) for record in by_type[kind][start:end]]
+
+
+def make_data(args: argparse.Namespace) -> None:
+    """Generate both worlds; write train.json, validation.json and fresh.json."""
+    if (args.out / "fresh.json").is_file():
+        return
+    for name, world, limit in (
+        ("trained", f"people=5000,films=3750,seed={args.seed}", args.examples // 2),
+        ("other", f"people=1200,films=900,seed={args.fresh_seed}", 300),
+    ):
+        run(
+            "-m", "twowiki", "generate", "--world", world, "--limit-per-type", str(limit),
+            "--out", str(args.out / name),
+        )  # fmt: skip
+    trained, other = records_of(args.out / "trained"), records_of(args.out / "other")
+    for name, records in (
+        ("train", trained[: args.examples]),
+        ("validation", evenly(other, 0, 60)),
+        ("fresh", evenly(other, 60, 260)),
+    ):
+        (args.out / f"{name}.json").write_text(json.dumps(records, ensure_ascii=False), "utf-8")
+
+
+def train(args: argparse.Namespace, settings: str) -> dict[str, Any]:
+    """Train with one kind of settings, or go on; give its report."""
+    folder = args.out / settings
+    options = SIZES | RATES[settings] | {
+        "settings": settings, "output_dir": folder, "train_file": args.out / "train.json",
+        "validation_file": args.out / "validation.json", "max_cpu_minutes": args.minutes,
+        "seed": 13,
+    }  # fmt: skip
+    if any((folder / "checkpoints").glob("*")):
+        options["resume"] = "auto"
+    if not (folder / "report.json").is_file():
+        run("train.py", *(f"--{name}={value}" for name, value in options.items()))
+    report: dict[str, Any] = json.loads((folder / "report.json").read_text("utf-8"))
+    return report
+
+
+def score(args: argparse.Namespace, settings: str, gold: Path) -> dict[str, float]:
+    """Score a setting's best model on a file; give the figures."""
+    from twowiki.schema import Fact, Prediction, Triple
+    from twowiki.sources import read_examples
+    from twowiki.training.evaluation import score_predictions
+
+    out = args.out / settings / f"predictions_{gold.stem}.json"
+    if not out.is_file():
+        run("-m", "twowiki", "predict", str(args.out / settings / "best"), str(gold), str(out))
+    said = json.loads(out.read_text("utf-8"))
+    examples = list(read_examples(gold))
+    predictions = [
+        Prediction(
+            said["answer"].get(e.id),
+            tuple(Fact(*fact) for fact in said["sp"].get(e.id, ())),
+            tuple(Triple(*triple) for triple in said["evidence"].get(e.id, ())),
+        )
+        for e in examples
+    ]
+    metrics = score_predictions(examples, predictions, "").metrics
+    return {name: round(metrics[name], 2) for name in FIGURES}
+
+
+def main() -> int:
+    """Run it all; print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=ROOT / "runs" / "world")
+    parser.add_argument("--minutes", type=float, default=60, help="processor minutes a setting")
+    parser.add_argument("--examples", type=int, default=10_000, help="training questions")
+    parser.add_argument("--seed", default="11", help="of the world that is trained on")
+    parser.add_argument("--fresh-seed", default="2027", help="of the world that is scored on")
+    parser.add_argument("--real", type=Path, help="an official file to score on as well")
+    parser.add_argument("--settings", nargs="+", default=list(RATES), choices=list(RATES))
+    args = parser.parse_args()
+    args.out = args.out.resolve()
+    args.out.mkdir(parents=True, exist_ok=True)
+    make_data(args)
+    results: dict[str, Any] = {"minutes": args.minutes, "sizes": SIZES, "runs": {}}
+    print(f"{'settings':12}{'scored on':12}" + "".join(f"{name:>10}" for name in FIGURES))
+    for settings in args.settings:
+        report = train(args, settings)
+        curve = [
+            {"step": entry["step"]} | {name: round(entry["metrics"][name], 2) for name in FIGURES}
+            for entry in report["history"]
+            if "metrics" in entry
+        ]
+        files = {"fresh": args.out / "fresh.json"} | ({"real": args.real} if args.real else {})
+        scores = {name: score(args, settings, path) for name, path in files.items()}
+        results["runs"][settings] = {"curve": curve, "scores": scores}
+        for name, row in scores.items():
+            figures = "".join(f"{row[figure]:>10.2f}" for figure in FIGURES)
+            print(f"{settings:12}{name:12}{figures}", flush=True)
+    (args.out / "results.json").write_text(json.dumps(results, indent=2) + "\n", "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
