@@ -17,6 +17,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java: no `java` here"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
 ]
 
 

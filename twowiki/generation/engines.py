@@ -113,7 +113,15 @@ class DuckDBEngine:
         options = "FORMAT parquet, COMPRESSION zstd"
         if bucketed:
             options += ", PARTITION_BY (bucket), WRITE_PARTITION_COLUMNS true"
-        self.connection.execute(f"COPY ({text}) TO {target} ({options})").fetchall()
+        import duckdb
+
+        try:
+            self.connection.execute(f"COPY ({text}) TO {target} ({options})").fetchall()
+        except duckdb.OutOfMemoryException as error:
+            raise DataError(
+                f"{self.memory} of memory are not enough for the step {out.name!r}",
+                remedy="Give more with --memory, and room on the disk of --work.",
+            ) from error
         _put(aside, out)
 
     def close(self) -> None:
@@ -174,7 +182,13 @@ class SparkEngine:
         builder = SparkSession.builder.master(self.master).appName("twowiki")
         for key, value in settings.items():
             builder = builder.config(key, value)
-        session = builder.getOrCreate()
+        try:
+            session = builder.getOrCreate()
+        except Exception as error:  # whatever the JVM says
+            raise DataError(
+                f"Spark did not start on {self.master}: {str(error).splitlines()[0]}",
+                remedy="Check --master; local[2] runs on this machine with Java 17.",
+            ) from error
         session.sparkContext.setLogLevel("ERROR")
         return session
 

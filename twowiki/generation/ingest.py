@@ -106,7 +106,7 @@ def ingest(
     else:
         _run_in_pool(iter(shown), workers)
     counts = _sum_counts(folder)
-    check_counts(faults, counts, kind, allow_truncated)
+    check_counts(paths, faults, counts, kind, allow_truncated)
     return counts
 
 
@@ -137,7 +137,11 @@ def tables_of_kind(kind: str) -> tuple[str, ...]:
 
 
 def check_counts(
-    faults: list[Path], counts: Counter[str], kind: str, allow_truncated: bool
+    paths: list[Path],
+    faults: list[Path],
+    counts: Counter[str],
+    kind: str,
+    allow_truncated: bool,
 ) -> None:
     """Refuse a damaged file, unless that is allowed, and one that held nothing."""
     read = counts["entity lines"] if kind == "wikidata" else counts["pages"]
@@ -151,7 +155,7 @@ def check_counts(
     if not read:
         raise DataError(
             f"no {what} found",
-            file=faults[0] if faults else None,
+            file=paths[0],
             remedy="Give a Wikidata JSON dump (one entity a line) as --wikidata, and Wikipedia "
             "summaries (JSON lines, Parquet or pages-articles XML) as --paragraphs.",
         )

@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from twowiki.errors import require_file
+from twowiki.errors import DataError, require_file
 from twowiki.generation.config import GenerateConfig, Resources
 from twowiki.generation.engines import SparkEngine
 from twowiki.generation.ingest import ingest, paragraph_files
@@ -35,8 +35,11 @@ from twowiki.generation.queries import (
 from twowiki.generation.run import Run, make_engine
 from twowiki.generation.sampling import make_contexts, make_samples, make_splits
 from twowiki.generation.spark_ingest import ingest_on_spark
+from twowiki.generation.tables import count_rows, parquet_files
 
 _ALL = 1 << 40
+_MOST_PAGES_FOR_ALL = 20_000
+_SELECTED = ("entities", "pages", "linked", "twins", "subject_facts")
 
 
 def generate(config: GenerateConfig, out: Path, resources: Resources) -> dict[str, Any]:
@@ -99,15 +102,33 @@ def _select(run: Run) -> None:
         buckets = bucket_count(tables["facts"])
         write_rules(folder, tables, seed="", every=False, buckets=buckets)
         run_queries(run.engine, PARTITIONED, tables, folder, bucketed=True)
-        return {"buckets": buckets}
+        counts = {
+            name: count_rows(tables[name]) for name in _SELECTED if parquet_files(tables[name])
+        }
+        return _selected(counts) | {"buckets": buckets}
 
     run.stage("select", select, queries=SELECT | PARTITIONED)
 
     def find(folder: Path) -> Mapping[str, Any]:
-        ground(run.engine, dict(run.tables), folder)
-        return {}
+        tables = dict(run.tables)
+        ground(run.engine, tables, folder)
+        found = count_rows(tables["grounded"])
+        asked = count_rows(tables["subject_facts"]) if "subject_facts" in tables else 0
+        return {"found in the summary": found, "object not in the summary": asked - found}
 
     run.stage("ground", find, queries=GROUND, keep_partial=True)
+
+
+def _selected(counts: Mapping[str, int]) -> dict[str, int]:
+    """Say what the joins kept and left."""
+    return {
+        "entities with a page": counts["linked"],
+        "entities without a page": counts["entities"] - counts["linked"],
+        "pages without an entity, or with an unrendered template": counts["pages"]
+        - counts["linked"],
+        "bare duplicates of people joined": counts["twins"],
+        "facts of entities with a page": counts.get("subject_facts", 0),
+    }
 
 
 def _find_candidates(run: Run) -> None:
@@ -130,6 +151,12 @@ def _find_candidates(run: Run) -> None:
 
     def find(folder: Path) -> Mapping[str, Any]:
         tables = dict(run.tables)
+        pages = count_rows(tables["linked"])
+        if config.every and pages > _MOST_PAGES_FOR_ALL:
+            raise DataError(
+                f"--limit-per-type all would pair {pages:,} entities each with each",
+                remedy=f"Give a number; all is for dumps of up to {_MOST_PAGES_FOR_ALL:,} pages.",
+            )
         cells = cell_count(tables["types"])
         write_rules(folder, tables, cells=cells, **draw)
         run_queries(run.engine, steps, tables, folder)

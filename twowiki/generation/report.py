@@ -100,9 +100,14 @@ def make_report(
             "leaks": run.counts["splits"]["leaks"],
         },
         "read": {name: dict(run.counts[name]) for name in ("wikidata", "paragraphs")},
+        "facts": _without(run.counts["select"], "buckets") | dict(run.counts["ground"]),
         "dropped": _dropped(run.counts),
         "examples": shown,
     }
+
+
+def _without(counts: Mapping[str, int], name: str) -> dict[str, int]:
+    return {key: count for key, count in counts.items() if key != name}
 
 
 def _shares(answers: Counter[str]) -> dict[str, Any]:
@@ -177,6 +182,8 @@ def render_html(report: Mapping[str, Any]) -> str:
             f"<h3>{escape(name)}</h3>" + _table(("what", "count"), counts.items())
             for name, counts in report["read"].items()
         ),
+        "<h2>Joined</h2>",
+        _table(("what", "count"), report["facts"].items()),
         "<h2>Dropped</h2>",
         *(
             f"<h3>{escape(name)}</h3>" + _table(("reason", "candidates"), reasons.items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from twowiki.generation.tables import read_rows
 def make_engine(resources: Resources) -> Engine:
     """Start the engine that was asked for."""
     scratch = resources.work / "scratch"
+    if not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]I?B", resources.memory.upper()):
+        raise DataError(f"--memory is {resources.memory!r}", remedy="Give a size such as 2GB.")
     if resources.engine == "spark":
         return SparkEngine(scratch, master=resources.master, memory=resources.memory)
     if resources.engine == "duckdb":

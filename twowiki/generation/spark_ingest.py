@@ -54,7 +54,7 @@ def ingest_on_spark(
     counts: Counter[str] = Counter()
     for row in rows:
         counts.update(json.loads(row.counts))
-    check_counts([], counts, kind, allow_truncated)
+    check_counts(paths, [], counts, kind, allow_truncated)
     return Counter(dict(sorted(counts.items())))
 
 

@@ -19,6 +19,7 @@ from typing import IO, Any, cast
 import orjson
 
 _READ = 1 << 18
+_MARK = b"\xef\xbb\xbf"  # a byte order mark, which some editors put first
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZ": "bzip2", b"PK": "zip"}
 
 
@@ -68,7 +69,7 @@ class LineBlocks:
         pieces: list[bytes] = []
         length = 0
         for piece in self._pieces():
-            pieces.append(piece)
+            pieces.append(piece if pieces or rest else piece.removeprefix(_MARK))
             length += len(piece)
             if length < self.size:
                 continue
