@@ -20,6 +20,8 @@ _TOLD = {
     "student": 560, "teacher": 700, "field": 450, "religion": 800, "detention": 900,
 }  # fmt: skip
 _BRACKETS = re.compile(r" \([^()]*\)$")
+# Whoever directed a film is a film director: Wikidata seldom says so, or it would be no question.
+_SHOWN = ("director", "producer", "composer", "singer", "musician", "presenter")
 _LATE = ("death", "cause", "burial")
 _TOLD_LATE = {"death": 420, "cause": 700, "burial": 800}
 # relations that Wikidata often knows where the summary is silent
@@ -93,7 +95,8 @@ class PersonWriter:
                 facts["nat2"] = Slot(other.demonym, other.entity, P["citizenship"])
         for slot, name in zip(("occ", "occ2"), careers.occupation[person], strict=False):
             trade = world.trades[name]
-            facts[slot] = Slot(labels[trade], trade, P["occupation"])
+            told = name not in _SHOWN or chance.odds(250)
+            facts[slot] = Slot(labels[trade], trade, P["occupation"] if told else 0)
         for slot, prop, found in (
             ("birthplace", "birthplace", people.birthplace[person]),
             ("deathplace", "deathplace", careers.deathplace[person]),
