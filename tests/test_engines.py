@@ -29,4 +29,4 @@ def test_spark_gives_the_rows_and_the_bytes_of_duckdb(tmp_path: Path):
     assert [verdict for verdict in verdicts if not verdict.equal] == []
     tables = {verdict.what.rpartition("/")[2] for verdict in verdicts}
     assert {"linked", "facts", "grounded", "chains", "comparison", "bridge_comparison",
-            "distractors", "wanted_pages"} <= tables  # fmt: skip
+            "near", "wanted_pages"} <= tables  # fmt: skip

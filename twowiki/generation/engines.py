@@ -6,7 +6,9 @@ that the text uses; its output is a Parquet folder, whole or not at all.
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from collections.abc import Mapping
 from functools import cached_property
 from importlib.resources import files
@@ -168,6 +170,8 @@ class SparkEngine:
                 "PySpark is not installed", remedy="Install it with: pip install 'twowiki[spark]'."
             ) from error
         self.scratch.mkdir(parents=True, exist_ok=True)
+        if self.master.startswith("local"):  # a cluster's workers have a Python of their own
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         settings = {
             "spark.driver.memory": self.memory.lower().removesuffix("b"),
             "spark.sql.shuffle.partitions": str(self.partitions),
@@ -178,6 +182,8 @@ class SparkEngine:
             "spark.sql.ansi.enabled": "true",
             "spark.sql.parquet.compression.codec": "zstd",
             "spark.ui.showConsoleProgress": "false",
+            # Workers on this machine find the package where this process has it.
+            "spark.executorEnv.PYTHONPATH": str(Path(__file__).parents[2]),
         }
         builder = SparkSession.builder.master(self.master).appName("twowiki")
         for key, value in settings.items():
