@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from tests.small_model import GOLD_Q1
 from twowiki.cli import main as twowiki
 from twowiki.errors import DataError
-from twowiki.modeling import conversion
+from twowiki.modeling import conversion, parity
 from twowiki.modeling.modeling import TwoWikiBaselineForMultihopQA
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -25,10 +25,10 @@ def test_there_are_golden_files() -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_outputs_spans_and_losses_equal_the_published_ones(path: Path) -> None:
-    differences = conversion.check_file(path)
+    differences = parity.check_file(path)
     assert len(differences) == 20
     assert all(difference.passed for difference in differences), differences
-    assert all(difference.largest <= conversion.TOLERANCE for difference in differences)
+    assert all(difference.largest <= parity.TOLERANCE for difference in differences)
 
 
 @pytest.mark.parametrize(

@@ -179,6 +179,19 @@ def test_an_absent_object_gives_its_pointer_no_gradient_at_all() -> None:
     assert (kept["subject_start_logits"].grad[..., 1] != 0).any()
 
 
+@pytest.mark.parametrize("config", [setting(), reproduced()])
+def test_half_precision_gives_finite_losses_near_the_full_ones(config: TwoWikiConfig) -> None:
+    model, windows = model_and_windows(config)
+    batch = batch_of(model.eval(), windows)
+    full = model(**batch)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        half = model(**batch)
+    half.loss.backward()
+    torch.testing.assert_close(half.loss.float(), full.loss, rtol=0.05, atol=0.0)
+    assert half.start_logits.dtype == torch.float
+    assert all(torch.isfinite(p.grad).all() for p in model.parameters() if p.grad is not None)
+
+
 def test_evidence_pointers_see_tokens_only_when_corrected() -> None:
     for config, spread in ((setting(), True), (reproduced(), False)):
         model, windows = model_and_windows(config)

@@ -38,11 +38,10 @@ class BiGRU(nn.Module):
         """
         inputs = locked_dropout(inputs, self.dropout, training=self.training)
         lengths = mask.sum(dim=1).clamp(min=1)
-        if inputs.is_cuda:
-            states = self._packed(inputs, lengths)
-        else:
-            with torch.autocast("cpu", enabled=False):
-                states = self._written_out(inputs.to(self.initial_state.dtype), lengths)
+        with torch.autocast(inputs.device.type, enabled=False):  # long sums: full precision
+            inputs = inputs.to(self.initial_state.dtype)
+            run = self._packed if inputs.is_cuda else self._written_out
+            states = run(inputs, lengths)
         return states * mask.unsqueeze(-1).to(states.dtype)
 
     def _packed(self, inputs: Tensor, lengths: Tensor) -> Tensor:

@@ -74,6 +74,7 @@ class TrainConfig:
     eval_batch_size: int = described(48, "windows a batch of an evaluation")
     metric: str = described("joint_f1", "figure that chooses the best checkpoint")
     patience: int = described(5, "evaluations without a better figure before stopping; 0 = never")
+    stop_at: float = described(0.0, "stop when the figure passes this; 0 = never")
     ceiling_examples: int = described(2000, "validation examples that the ceiling is taken on")
     # running
     log_every: int = described(10, "steps between logged losses")

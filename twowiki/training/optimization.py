@@ -61,6 +61,8 @@ def note_evaluation(config: TrainConfig, state: RunState, figure: float) -> bool
 
 def is_over(config: TrainConfig, state: RunState) -> str:
     """Give the reason to stop after an evaluation, or an empty string."""
+    if config.stop_at and state.best is not None and state.best > config.stop_at:
+        return f"{config.metric} passed {config.stop_at:g}"
     if config.patience and state.waited >= config.patience:
         return f"no better {config.metric} in {state.waited} evaluations"
     if config.schedule == "halving" and state.rate_factor < LOWEST_RATE:
