@@ -14,6 +14,8 @@ from tests.dumps import HUMAN, Dumps, by_relations, make, samples_of
 from twowiki.cli import main
 from twowiki.errors import DataError
 from twowiki.generation.comparing import compare_runs
+from twowiki.generation.queries import tables_in
+from twowiki.generation.tables import UNIQUE, broken_contracts
 
 WORLD = Path(__file__).parent / "data" / "world"
 WORLD_DUMPS = (WORLD / "wikidata.json", WORLD / "paragraphs.jsonl")
@@ -55,6 +57,25 @@ def test_the_small_world_gives_these_samples(whole: Path):
     assert report["dropped"]["comparison"] == {"equal_values": 57}
     assert report["read"]["wikidata"]["not an item"] == 1
     assert report["read"]["wikidata"]["no English label"] == 1
+
+
+def test_the_contracts_of_the_tables_hold(whole: Path):
+    tables = tables_in(sorted((whole / "out" / "work").glob("*")))
+    assert set(UNIQUE) <= set(tables)
+    assert broken_contracts(tables) == []
+    assert broken_contracts(tables | {"linked": tables["twins"]}) != []
+
+
+def test_pages_and_entities_given_twice_count_once(tmp_path: Path):
+    once, twice = tmp_path / "once", tmp_path / "twice"
+    make(WORLD_DUMPS, once, limit_per_type=10)
+    wikidata, paragraphs = (path.read_text("utf-8") for path in WORLD_DUMPS)
+    twice.mkdir()
+    (twice / "wikidata.json").write_text(wikidata.replace("\n]", ",\n") + wikidata[2:], "utf-8")
+    (twice / "paragraphs.jsonl").write_text(paragraphs * 2, "utf-8")
+    make((twice / "wikidata.json", twice / "paragraphs.jsonl"), twice, limit_per_type=10)
+    for name in ("train.json", "dev.json", "test.json"):
+        assert (once / "out" / name).read_bytes() == (twice / "out" / name).read_bytes()
 
 
 def test_every_gold_is_borne_out_by_its_own_fields(whole: Path):

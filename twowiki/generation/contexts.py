@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from twowiki.files import progress
 from twowiki.generation.retrieval import Shard, rank
 from twowiki.generation.tables import parquet_files
 from twowiki.generation.text import bare_title, normalize
@@ -37,7 +38,9 @@ def nearest(samples: Sequence[Mapping[str, Any]], linked: Path) -> npt.NDArray[n
     """Give for each sample the ids of its nearest pages, best first: (samples, FAR), -1 padded."""
     questions = [normalize(sample["question"]) for sample in samples]
     ranked = np.full((len(samples), FAR), -1, dtype=np.int64)
-    for number, found in enumerate(rank(questions, lambda: shards_of(linked), keep=FAR)):
+    found_of = rank(questions, lambda: shards_of(linked), keep=FAR)
+    shown = progress(found_of, what="ranking paragraphs", total=len(samples))
+    for number, found in enumerate(shown):
         ranked[number, : len(found)] = found
     return ranked
 

@@ -20,7 +20,7 @@ from twowiki.generation.choice import TABLE_OF, Row, candidates, choose, entitie
 from twowiki.generation.config import GenerateConfig
 from twowiki.generation.contexts import FAR, NEAR, Contexts, gold_tables, hits_table, nearest
 from twowiki.generation.manifest import fingerprint
-from twowiki.generation.probe import probe_scores, read_scores
+from twowiki.generation.probe import probe_scores, rarity_of, read_scores, with_best_paragraph
 from twowiki.generation.queries import CONTEXTS, WANTED, run_queries
 from twowiki.generation.run import Run
 from twowiki.generation.samples import Sample, Style
@@ -187,7 +187,8 @@ def make_splits(run: Run) -> None:
     path = run.resources.work / "contexts" / "examples.jsonl"
 
     def make(folder: Path) -> Mapping[str, Any]:
-        samples = list(read_json_lines(path))
+        rarity = rarity_of(sample["question"] for sample in read_json_lines(path))
+        samples = list(with_best_paragraph(read_json_lines(path), rarity))
         scores = _single_hop(config, samples)
         splits = assign_splits(samples, scores, config.seed, keep_all=config.every)
         write_json(folder / "splits.json", splits.of, indent=0)

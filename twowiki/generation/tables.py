@@ -99,3 +99,56 @@ def write_tables(folder: Path, part: str, tables: Mapping[str, Iterable[Row]]) -
     """Write one part of several known tables."""
     for name, rows in tables.items():
         write_part(folder / name, part, table_of(name, rows))
+
+
+# What holds of the tables: the columns that no two rows share, and the columns whose every value
+# stands in another table's column.
+UNIQUE = {
+    "days": ("o",),
+    "written_days": ("o", "norm"),
+    "linked": ("qid",),
+    "twins": ("qid",),
+    "facts": ("s", "p", "o"),
+    "subject_facts": ("s", "p", "o"),
+    "types": ("qid",),
+    "texts": ("qid", "sent_id"),
+    "grounded": ("s", "p", "o"),
+    "measures": ("s", "relation", "kind"),
+    "chains": ("e", "r1", "b", "r2", "a"),
+    "comparison": ("relation", "kind", "s1", "s2"),
+    "bridge_comparison": ("r1", "r2", "f1", "f2"),
+    "wanted_pages": ("qid",),
+    "wanted_sentences": ("qid", "sent_id"),
+}
+FOREIGN = {
+    ("subject_facts", "s"): ("linked", "qid"),
+    ("texts", "qid"): ("linked", "qid"),
+    ("grounded", "s"): ("linked", "qid"),
+    ("types", "qid"): ("linked", "qid"),
+    ("measures", "s"): ("linked", "qid"),
+    ("chains", "e"): ("linked", "qid"),
+    ("chains", "b"): ("linked", "qid"),
+    ("comparison", "s1"): ("linked", "qid"),
+    ("comparison", "s2"): ("linked", "qid"),
+    ("bridge_comparison", "h1"): ("linked", "qid"),
+    ("bridge_comparison", "h2"): ("linked", "qid"),
+    ("wanted_pages", "qid"): ("wanted", "qid"),
+}
+
+
+def broken_contracts(tables: Mapping[str, Path]) -> list[str]:
+    """Say which contracts do not hold of some tables; nulls break a key."""
+    broken = []
+    for name, columns in UNIQUE.items():
+        if name in tables:
+            rows = read_table(tables[name], list(columns))
+            if rows.group_by(list(columns)).aggregate([]).num_rows != rows.num_rows:
+                broken.append(f"{name}: {', '.join(columns)} not unique")
+            if any(rows.column(column).null_count for column in columns):
+                broken.append(f"{name}: null in {', '.join(columns)}")
+    for (name, column), (other, key) in FOREIGN.items():
+        if name in tables and other in tables:
+            known = set(read_table(tables[other], [key]).column(0).to_pylist())
+            if set(read_table(tables[name], [column]).column(0).to_pylist()) - known:
+                broken.append(f"{name}.{column} not in {other}.{key}")
+    return broken
