@@ -327,6 +327,12 @@ def test_missing_links_aliases_and_mismatch_do_what_they_say(tmp_path: Path):
             == "Q5"
         )
 
+    lengths = {
+        dump: [len(page["sentences"]) for page in dump.pages.values()]
+        for dump in (plain, written("brief", brief=1))
+    }
+    most, fewest = (max(counts) for counts in lengths.values())
+    assert (most > 6, fewest <= 4) == (True, True)
     assert by_alias(plain) == 0
     assert by_alias(written("aliases", missing=0, aliases=60)) > 100
 

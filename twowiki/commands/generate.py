@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--world",
         metavar="SETTINGS",
         help="a fictional world instead of dumps: people, films, seed, unique_names, aliases, "
-        "missing, mismatch (see twowiki world --help)",
+        "missing, mismatch, brief (see twowiki world --help)",
     )
     add("--out", type=Path, required=True, metavar="DIR", help="the folder to write")
     add(

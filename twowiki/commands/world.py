@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--mismatch", default=0, help="percent of facts whose object the text names, but says "
         "something else of; the paper found 8 in its data (default: %(default)s)",
         **number)  # fmt: skip
+    add("--brief", action="store_true", help="summaries of two or three sentences")
     add("--difficulty", type=Path, metavar="DIR", help="measure this generated folder instead")
 
 
@@ -57,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
         aliases=args.aliases,
         missing=args.missing,
         mismatch=args.mismatch,
+        brief=int(args.brief),
     )
     report = write_world(config, args.out)
     counts = report["counts"]

@@ -36,6 +36,7 @@ class WorldOptions:
         aliases: percent of mentions of people by another of their names (5).
         missing: percent of what pages say that Wikidata lacks (8).
         mismatch: percent of facts whose text says something else (0).
+        brief: whether summaries are of two or three sentences.
         limit_per_type: samples of each question type (1,000).
         mix: "even", or "paper" for the shares of the paper's Table 2.
         title_case: "clean", or "paper" for the released questions' style.
@@ -48,13 +49,14 @@ class WorldOptions:
     aliases: int | None = None
     missing: int | None = None
     mismatch: int | None = None
+    brief: bool | None = None
     limit_per_type: int | None = None
     mix: str | None = None
     title_case: str | None = None
 
 
 OPTION_NAMES = tuple(field.name for field in fields(WorldOptions))
-_OF_WORLD = ("people", "films", "seed", "unique_names", "aliases", "missing", "mismatch")
+_OF_WORLD = ("people", "films", "seed", "unique_names", "aliases", "missing", "mismatch", "brief")
 
 
 def release_like(config: str) -> str:
@@ -98,8 +100,8 @@ def world_files(options: Mapping[str, Any], cache: Path, code: str) -> dict[str,
         DataError: an option that cannot be used.
     """
     world = {name: options[name] for name in _OF_WORLD if name in options}
-    if "unique_names" in world:
-        world["unique_names"] = int(world["unique_names"])
+    for name in ("unique_names", "brief"):
+        world |= {name: int(world[name])} if name in world else {}
     settings = make_world_config(world)
     asked = {name: options[name] for name in OPTION_NAMES if name in options}
     key = json.dumps([settings.said(), asked, code], sort_keys=True, default=str)

@@ -207,9 +207,10 @@ class PersonWriter:
         told = [facet for facet, odds in _TOLD.items() if chance.odds(odds)]
         extras = ["trivia"] * chance.weighted((20, 45, 35))
         extras += ["career"] if chance.odds(160) else []
+        extras = [] if config.brief else extras
         late = [facet for facet in _LATE if chance.odds(_TOLD_LATE[facet])]
-        for facet in [*chance.shuffled(told + extras), *late]:
-            if len(page.sentences) > 7:
+        for facet in self._ordered(chance, told + extras, late):
+            if len(page.sentences) > (2 if config.brief else 7):
                 break
             key = "deathplace" if facet == "death" else facet
             local = slots | self._about(person, page, slots)
@@ -222,6 +223,12 @@ class PersonWriter:
                 page.say(words.CAREER, local)
             else:
                 page.say(words.FACETS[facet], local)
+
+    def _ordered(self, chance: Chance, told: list[str], late: list[str]) -> list[str]:
+        """Order what is told; how a life ended comes last, or anywhere where room is scarce."""
+        if self.world.config.brief:
+            return chance.shuffled(told + late)
+        return [*chance.shuffled(told), *late]
 
     def _about(self, person: int, page: Page, slots: dict[str, Slot]) -> dict[str, Slot]:
         """Give the words that depend on whom a sentence is about."""

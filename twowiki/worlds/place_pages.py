@@ -99,7 +99,7 @@ class PlaceWriter:
         chance = page.chance
         told = [facet for facet, odds in _TOLD.items() if chance.odds(odds)]
         extras = ["trivia"] * chance.weighted((20, 45, 35))
-        for facet in chance.shuffled(told + extras):
+        for facet in chance.shuffled(told if self.world.config.brief else told + extras):
             if facet == "trivia":
                 page.say(words.TRIVIA[words.TRIVIA_OF[place.kind]], slots)
             elif facet == "country":

@@ -120,8 +120,8 @@ class WorkWriter:
         if chance.odds(150):  # a summary with little in it
             told = told[:2]
         extras = ["trivia"] * chance.weighted((20, 45, 35))
-        for facet in chance.shuffled(told + extras):
-            if len(page.sentences) > 5:
+        for facet in chance.shuffled(told if self.world.config.brief else told + extras):
+            if len(page.sentences) > (2 if self.world.config.brief else 5):
                 break
             local = slots | {"S": Slot(self._subject(work, chance))}
             fact = slots.get(facet)
