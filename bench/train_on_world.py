@@ -57,8 +57,8 @@ def make_data(args: argparse.Namespace) -> None:
     if (args.out / "fresh.json").is_file():
         return
     for name, world, limit in (
-        ("trained", f"people=5000,films=3750,seed={args.seed}", args.examples // 2),
-        ("other", f"people=1200,films=900,seed={args.fresh_seed}", 300),
+        ("trained", f"people=5000,films=3750,brief=1,seed={args.seed}", args.examples // 2),
+        ("other", f"people=1200,films=900,brief=1,seed={args.fresh_seed}", 300),
     ):
         run(
             "-m", "twowiki", "generate", "--world", world, "--limit-per-type", str(limit),

@@ -100,6 +100,8 @@ class PlaceWriter:
         told = [facet for facet, odds in _TOLD.items() if chance.odds(odds)]
         extras = ["trivia"] * chance.weighted((20, 45, 35))
         for facet in chance.shuffled(told if self.world.config.brief else told + extras):
+            if len(page.sentences) > (2 if self.world.config.brief else 6):
+                break
             if facet == "trivia":
                 page.say(words.TRIVIA[words.TRIVIA_OF[place.kind]], slots)
             elif facet == "country":
