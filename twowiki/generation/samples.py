@@ -104,7 +104,9 @@ def plan_chain(row: Mapping[str, Any], world: World, style: Style) -> Plan | Dro
         forms = inference_forms(word, style.wording)
         classes = world.classes(last) if last in world else []
         slots["answertype"] = classes[0] if classes else ""
-        notes |= {"rule": row["rule"], "inferred": word, "check": row["verdict"]}
+        sure = not RULES[row["rule"] - 1].direct
+        check = "always holds" if sure else row["verdict"]
+        notes |= {"rule": row["rule"], "inferred": word, "check": check}
         kind = "inference"
     else:
         first = r1
