@@ -47,7 +47,7 @@ _SHOWS = (
 _FORMS = {
     "film": _FILMS, "animated film": _FILMS, "song": _SONGS, "album": _ALBUMS,
     "literary work": _BOOKS, "written work": _BOOKS, "television program": _SHOWS,
-    "band": ("The {n} {w}s", "{n}", "The {n}s", "{q} {n}", "{n} Quartet", "The {s} Brothers"),
+    "band": ("The {n} {ws}", "{n}", "The {n}s", "{q} {n}", "{n} Quartet", "The {s} Brothers"),
     "candy": ("{n}", "{s} Drops", "{n} Bar", "{n} Mints", "{g} {s} Toffees"),
 }  # fmt: skip
 _COMMON_COINS = 6  # of ten coined words, so many are names of the country's towns
@@ -86,6 +86,12 @@ class Titler:
         return title, town if town in title else ""
 
 
+def _plural(noun: str) -> str:
+    if noun.endswith("s"):
+        return noun + "es"
+    return noun[:-1] + "ves" if noun.endswith("f") else noun + "s"
+
+
 def _alike(title: str, chance: Chance) -> str:
     """Give the same title or one that is nearly the same."""
     draw = chance.below(4)
@@ -95,7 +101,7 @@ def _alike(title: str, chance: Chance) -> str:
     if draw == 1 and words[0] != "Return" and has_mark(words[-1]):
         return f"Return to {words[-1]}"
     if draw == 2 and words[0] == "The" and words[1] in _NOUNS:
-        return " ".join(["The", words[1] + "s", *words[2:]])
+        return " ".join(["The", _plural(words[1]), *words[2:]])
     if words[0] in ("The", "A"):
         return " ".join([words[0], chance.pick(_QUALITIES), *words[1:]])
     return f"{title} {chance.pick(('II', 'Again', 'Revisited'))}"
