@@ -42,6 +42,7 @@ from twowiki.generation.queries import (
     ground,
     run_queries,
     tables_in,
+    write_dates,
     write_rules,
 )
 from twowiki.generation.tables import count_rows, parquet_files
@@ -345,7 +346,7 @@ def bench_run(count: int, samples: int, folder: Path) -> float:
     for path in sorted((folder / "out" / "work").glob("*/_manifest.json")):
         manifest = json.loads(path.read_text("utf-8"))
         stages.append(f"{manifest['stage']} {manifest['seconds']}")
-    print("  seconds: " + ", ".join(stages))
+    print("  seconds: " + ", ".join(stages), flush=True)
     shutil.rmtree(folder)
     return cpu / count
 
@@ -422,6 +423,7 @@ def run_sampling_queries(folder: Path, memory: str) -> None:
     settings: dict[str, Any] = {"seed": "0", "every": False}
     write_rules(out, tables, **settings)
     run_queries(engine, SELECT, tables, out)
+    write_dates(out, tables)
     write_rules(out, tables, buckets=bucket_count(tables["facts"]), **settings)
     run_queries(engine, PARTITIONED, tables, out, bucketed=True)
     ground(engine, tables, out)

@@ -22,7 +22,7 @@ from twowiki.generation.wikidata import parse_lines
 from twowiki.generation.wikipedia import parse_json_lines, parse_records, parse_xml_pages
 
 BLOCK_BYTES = 16 << 20
-WIKIDATA_TABLES = ("entities", "names", "claims", "dates", "date_forms")
+WIKIDATA_TABLES = ("entities", "names", "claims", "dates")
 PARAGRAPH_TABLES = ("pages", "sentences", "mentions", "redirects")
 
 

@@ -30,6 +30,7 @@ from twowiki.generation.queries import (
     count_reasons,
     ground,
     run_queries,
+    write_dates,
     write_rules,
 )
 from twowiki.generation.run import Run, make_engine
@@ -99,6 +100,7 @@ def _select(run: Run) -> None:
         tables = dict(run.tables)
         write_rules(folder, tables, seed="", every=False)
         run_queries(run.engine, SELECT, tables, folder)
+        write_dates(folder, tables)
         buckets = bucket_count(tables["facts"])
         write_rules(folder, tables, seed="", every=False, buckets=buckets)
         run_queries(run.engine, PARTITIONED, tables, folder, bucketed=True)

@@ -12,9 +12,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from twowiki.generation.dates import date_of_key, written_forms
 from twowiki.generation.engines import Engine, query
 from twowiki.generation.rule_tables import rule_tables
-from twowiki.generation.tables import count_rows, parquet_files, read_table, write_part
+from twowiki.generation.tables import (
+    count_rows,
+    parquet_files,
+    read_table,
+    table_of,
+    write_part,
+)
 
 Tables = dict[str, Path]
 
@@ -22,7 +29,6 @@ SELECT = {
     "linked": "entities redirects pages",
     "twins": "claims linked entities",
     "days": "dates",
-    "written_days": "date_forms",
     "facts": "claims days twins",
     "types": "facts class_types linked",
 }
@@ -86,6 +92,19 @@ def write_rules(folder: Path, tables: Tables, **settings: object) -> None:
     for name, table in rule_tables(**settings).items():  # type: ignore[arg-type]
         write_part(folder / name, "part-00000", table)
         tables[name] = folder / name
+
+
+def write_dates(folder: Path, tables: Tables) -> None:
+    """Write every way to write each date of the table `days`."""
+    keys = read_table(tables["days"], ["o"]).column("o").to_pylist()
+    rows = [
+        (key, form.norm, form.says.key, int(form.says.precision == date.precision))
+        for key in keys
+        for date in (date_of_key(key),)
+        for form in written_forms(date)
+    ]
+    write_part(folder / "written_days", "part-00000", table_of("written_days", rows))
+    tables["written_days"] = folder / "written_days"
 
 
 def bucket_count(facts: Path) -> int:

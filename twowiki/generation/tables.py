@@ -37,7 +37,7 @@ TABLES: dict[str, pa.Schema] = {
     # A date that some claim or text says. Unique: o.
     "dates": _schema("o:int year:int year_o:int low:int high:int precision:int"),
     # A way to write a date; `says` is the date that the words themselves give.
-    "date_forms": _schema("o:int norm:text says:int exact:int"),
+    "written_days": _schema("o:int norm:text says:int exact:int"),
     # A page with a summary. `usable` is 0 where a template was left unrendered.
     "pages": _schema(
         "page_id:int title:text title_key:text bare_norm:text norm:text n_sentences:int usable:int"

@@ -1,4 +1,4 @@
-"""Wikidata entity lines to rows of `entities`, `names`, `claims`, `dates` and `date_forms`.
+"""Wikidata entity lines to rows of `entities`, `names`, `claims` and `dates`.
 
 In: lines of a JSON dump, one entity each. Out: rows, and counts of what was left out and why.
 Only the relations of `relations` are decoded; everything else of an entity is skipped unread.
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from twowiki.generation.dates import Date, interval, parse_date, written_forms
+from twowiki.generation.dates import Date, interval, parse_date
 from twowiki.generation.relations import DEMONYM, INSTANCE_OF, ITEM_RELATIONS, SEX, TIME_RELATIONS
 from twowiki.generation.tables import Row
 from twowiki.generation.text import STOP_NAMES, bare_title, normalize, page_key
@@ -111,9 +111,7 @@ class WikidataRows(NamedTuple):
 
 def parse_lines(block: bytes) -> WikidataRows:
     """Read entity lines; count what is no usable item and every unusable statement."""
-    tables: dict[str, list[Row]] = {
-        name: [] for name in ("entities", "names", "claims", "dates", "date_forms")
-    }
+    tables: dict[str, list[Row]] = {name: [] for name in ("entities", "names", "claims", "dates")}
     counts: Counter[str] = Counter()
     dates: set[int] = set()
     for line in block.split(b"\n"):
@@ -294,13 +292,10 @@ def _object(
 
 
 def _add_date(date: Date, tables: dict[str, list[Row]], seen: set[int]) -> None:
-    """Add a date, its year and their written forms, once a block."""
+    """Add a date and its year, once a block."""
     for said in dict.fromkeys((date, date.at(9))):
         if said.key in seen:
             continue
         seen.add(said.key)
         low, high = interval(said)
         tables["dates"].append((said.key, said.year, said.at(9).key, low, high, said.precision))
-        for norm, says in written_forms(said):
-            exact = int(says.precision == said.precision)
-            tables["date_forms"].append((said.key, norm, says.key, exact))
