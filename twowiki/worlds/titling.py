@@ -75,8 +75,9 @@ class Titler:
         noun = town or tongue.place(chance)
         form = chance.pick(_FORMS[kind])
         title = form.format(
-            n=noun, w=chance.pick(_NOUNS), ws=_plural(chance.pick(_NOUNS)), q=chance.pick(_QUALITIES),
-            s=chance.pick_early(tongue.surnames), g=chance.pick(tongue.given[chance.below(2)]),
+            n=noun, w=chance.pick(_NOUNS), ws=_plural(chance.pick(_NOUNS)),
+            q=chance.pick(_QUALITIES), s=chance.pick_early(tongue.surnames),
+            g=chance.pick(tongue.given[chance.below(2)]),
         )  # fmt: skip
         if "{n}" not in form and "{s}" not in form:
             title = f"{title} of {noun}"
