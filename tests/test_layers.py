@@ -20,6 +20,10 @@ FORBIDDEN = {
     "scoring": {"twowiki.modeling", "twowiki.builders", "torch", "datasets", "evaluate"},
     "report": {"twowiki.modeling", "twowiki.builders", "torch", "datasets", "evaluate"},
     "modeling": {"twowiki.generation", "twowiki.commands", "twowiki.arc_da"},
+    "worlds": {
+        "twowiki.generation", "twowiki.modeling", "twowiki.builders", "twowiki.commands", "torch",
+        "datasets", "duckdb",
+    },
     "generation": {"twowiki.modeling", "twowiki.commands", "torch"},
     "arc_da": {"twowiki.modeling", "twowiki.commands", "twowiki.generation", "torch"},
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -355,6 +356,16 @@ def test_the_same_settings_give_the_same_bytes(tmp_path: Path):
         one, two = ((tmp_path / hashing / name).read_bytes() for hashing in ("0", "4711"))
         assert one == two
         assert one != (tmp_path / "other" / name).read_bytes()
+
+
+def test_a_world_has_the_bytes_that_it_had(tmp_path: Path):
+    """If this changes, raise `VERSION` and tell it in the changelog."""
+    write_world(WorldConfig(people=60, films=20, seed="golden"), tmp_path)
+    digests = [
+        hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()[:16]
+        for name in ("wikidata.json", "paragraphs.jsonl")
+    ]
+    assert digests == ["e38c0732cc884d8a", "14659b1364c30977"]
 
 
 # ---- settings
