@@ -455,7 +455,7 @@ def main() -> None:
                 for count in sizes
             ]
             print(f"CPU a entity, {sizes[1]:,} against {sizes[0]:,}: {costs[1] / costs[0]:.2f}")
-        if args.part == "shifted" or args.full:
+        if args.part == "shifted" or (args.full and args.part is None):
             bench_shifted(300_000 if args.full else 3_000, 30, scratch / "shifted", args.memory)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -27,6 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--run", type=Path, default=Path(), metavar="DIR", help="the run (default: this folder)"
     )
     parser.add_argument("--against", type=Path, metavar="FILE", help="expected samples to look for")
+    parser.add_argument(
+        "--work", type=Path, metavar="DIR", help="the run's --work, where it was not DIR/work"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -86,7 +89,7 @@ def _recovered(args: argparse.Namespace) -> int:
     from twowiki.generation.recovery import Recovered, missing_lines
 
     require_file(args.against, "Give records in the authors' form as --against.")
-    recovery = Recovered(args.run).check(args.against)
+    recovery = Recovered(args.run, args.work).check(args.against)
     reasons = Counter(missing.reason for missing in recovery.missing)
     if args.json:
         print(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import resource
 import shutil
 import sys
 import time
@@ -92,7 +91,11 @@ def run_stage(
 
 
 def _peak_memory() -> int:
-    """Give the most memory that this process or a worker of it has held, in MB."""
+    """Give the most memory that this process or a worker of it has held, in MB; 0 on Windows."""
+    try:
+        import resource
+    except ImportError:
+        return 0
     unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
     kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     return max(resource.getrusage(kind).ru_maxrss for kind in kinds) // unit

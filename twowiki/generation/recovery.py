@@ -50,15 +50,22 @@ class Recovered:
     """A finished run, to be asked for samples.
 
     Args:
-        out: the run's folder, with its `work` folder for the reasons.
+        out: the run's folder.
+        work: the folder of its stages, for the reasons; by default `work` in it.
     """
 
-    def __init__(self, out: Path) -> None:
+    def __init__(self, out: Path, work: Path | None = None) -> None:
         if not (out / PROVENANCE).is_file():
             raise DataError(
                 "no finished run here", file=out, remedy="Run `twowiki generate --out` first."
             )
-        self.out, self.work = out, out / "work"
+        self.out, self.work = out, work or out / "work"
+        if not (self.work / "samples" / "dropped.jsonl").is_file():
+            raise DataError(
+                "the stages of the run are not here",
+                file=self.work,
+                remedy="Give the --work of `twowiki generate`, or run it again.",
+            )
         self.wordings = {row["_id"]: row["wordings"] for row in read_json_lines(out / PROVENANCE)}
         self.by_form: dict[Any, list[Mapping[str, Any]]] = {}
         self.by_entities: dict[Any, list[Mapping[str, Any]]] = {}

@@ -18,7 +18,16 @@ import pyarrow as pa
 from twowiki.files import replacing, write_json
 from twowiki.generation.choice import TABLE_OF, Row, candidates, choose, entities_of
 from twowiki.generation.config import GenerateConfig
-from twowiki.generation.contexts import FAR, NEAR, Contexts, gold_tables, hits_table, nearest
+from twowiki.generation.contexts import (
+    FAR,
+    NEAR,
+    PARAGRAPHS,
+    Contexts,
+    gold_tables,
+    hits_table,
+    nearest,
+)
+from twowiki.generation.filters import fault_of
 from twowiki.generation.manifest import fingerprint
 from twowiki.generation.probe import probe_scores, rarity_of, read_scores, with_best_paragraph
 from twowiki.generation.queries import CONTEXTS, WANTED, run_queries
@@ -130,7 +139,7 @@ def make_contexts(run: Run) -> None:
         counts: Counter[str] = Counter()
         left: Counter[str] = Counter()
 
-        def finished() -> Iterator[dict[str, Any]]:
+        def examples() -> Iterator[dict[str, Any]]:
             for number, sample in enumerate(samples):
                 kind = sample["type"]
                 limit = config.limit_of(kind)
@@ -140,11 +149,16 @@ def make_contexts(run: Run) -> None:
                 elif limit is not None and left[kind] >= limit:
                     counts[f"{kind}/beyond_the_limit"] += 1
                 else:
-                    left[kind] += 1
                     context, tier = found
-                    yield sample | {"context": context, "tier": tier}
+                    finished = sample | {"context": context, "tier": tier}
+                    fault = fault_of(finished, PARAGRAPHS)
+                    if fault:
+                        counts[f"{kind}/{fault}"] += 1
+                        continue
+                    left[kind] += 1
+                    yield finished
 
-        total = write_lines(folder / "examples.jsonl", finished())
+        total = write_lines(folder / "examples.jsonl", examples())
         return {"examples": total, "dropped": dict(sorted(counts.items()))}
 
     limits = [config.limit_of(kind) for kind in config.types]
