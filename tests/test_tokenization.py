@@ -49,6 +49,17 @@ def test_words_cover_all_that_is_not_blank_and_are_what_the_backend_cuts(text: s
     assert cut == list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 
+def test_a_run_of_letters_that_is_no_word_is_cut() -> None:
+    starts, ends = word_offsets(code_points("a " + "x" * 25_000 + " b"))
+    assert list(zip(starts.tolist(), ends.tolist(), strict=True)) == [
+        (0, 1),
+        (2, 10_002),
+        (10_002, 20_002),
+        (20_002, 25_002),
+        (25_003, 25_004),
+    ]
+
+
 def test_ids_equal_the_backends_ids() -> None:
     tokenizer, text = vocabulary(), "Who DID “Ash” ΟΔΟΣ? \u0130ash"
     encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -53,27 +54,25 @@ def run(args: argparse.Namespace) -> int:
     device = args.device or ("cuda" if torch.cuda.is_available() else "cpu")
     model.to(device)
     parts = Path(f"{args.out}.parts")
-    identity = identify(args, model)
-    done = open_parts(parts, identity)
-    examples = read_examples(args.data, args.config, args.split)
-    numbered = enumerate(parts_of(examples, args.part))
-    for number, part in progress(numbered, what="predicting"):
-        if number in done:
-            continue
-        answers = model.answer(part, batch_size=args.batch_size)
-        write_json(
-            parts / f"{number}.json",
-            [to_record(e, a) for e, a in zip(part, answers, strict=True)],
-            indent=None,
-        )
-        done.add(number)
-    if not done:
-        raise DataError("holds no examples", file=args.data)
-    records = [record for number in sorted(done) for record in read_part(parts / f"{number}.json")]
-    finish(args, records)
-    for path in [*parts.iterdir()]:
-        path.unlink()
-    parts.rmdir()
+    done = open_parts(parts, identify(args, model))
+    try:
+        examples = read_examples(args.data, args.config, args.split)
+        for number, part in enumerate(
+            parts_of(iter(progress(examples, what="predicting")), args.part)
+        ):
+            if number not in done:
+                answers = model.answer(part, batch_size=args.batch_size)
+                records = list(map(to_record, part, answers))
+                write_json(parts / f"{number}.json", records, indent=None)
+                done.add(number)
+        if not done:
+            raise DataError("holds no examples", file=args.data)
+        records = [one for number in sorted(done) for one in read_part(parts / f"{number}.json")]
+        finish(args, records)
+        done.clear()
+    finally:
+        if not done:  # nothing to go on from
+            shutil.rmtree(parts)
     print(f"{args.out}: {len(records)} predictions", file=sys.stderr)
     return 0
 

@@ -30,6 +30,7 @@ TITLE_START, TITLE_END = "\x02", "\x03"  # what marks a title in the marked layo
 REFERENCE_TITLE_START, REFERENCE_TITLE_END = "<t>", "</t>"
 WORD_PATTERN = r"[\p{L}\p{M}]+|\p{N}+|[^\p{L}\p{M}\p{N}\s]"
 BLANK, LETTER, DIGIT, OTHER = range(4)
+LONGEST_WORD = 10_000  # characters; longer runs are cut
 Offsets = tuple[NDArray[numpy.int32], NDArray[numpy.int32]]
 
 
@@ -186,7 +187,21 @@ def word_offsets(codes: NDArray[numpy.uint32]) -> Offsets:
     places = numpy.flatnonzero(border)
     starts, ends = places[:-1], places[1:]
     visible = kinds[starts] != BLANK
-    return starts[visible].astype(numpy.int32), ends[visible].astype(numpy.int32)
+    starts, ends = starts[visible].astype(numpy.int32), ends[visible].astype(numpy.int32)
+    if len(starts) and int((ends - starts).max()) > LONGEST_WORD:
+        return _cut_long(starts, ends)
+    return starts, ends
+
+
+def _cut_long(starts: NDArray[numpy.int32], ends: NDArray[numpy.int32]) -> Offsets:
+    """Cut words that no text has (a page of letters without a blank) into pieces."""
+    pieces = [
+        (first, min(first + LONGEST_WORD, end))
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+        for first in range(start, end, LONGEST_WORD)
+    ]
+    cut = numpy.array(pieces, dtype=numpy.int32)
+    return cut[:, 0], cut[:, 1]
 
 
 def character_kinds(codes: NDArray[numpy.uint32]) -> NDArray[numpy.uint8]:

@@ -20,8 +20,8 @@ from twowiki.training.config import TrainConfig
 # what may differ between a run and the run it goes on from
 FREE_TO_CHANGE = frozenset(
     "output_dir resume epochs max_steps max_cpu_minutes log_every save_every checkpoint_limit "
-    "trackers workers stop_at push_to_hub hub_repo cache_dir eval_batch_size ceiling_examples patience "
-    "data_dir train_file validation_file".split()
+    "trackers workers stop_at push_to_hub hub_repo cache_dir eval_batch_size ceiling_examples "
+    "patience data_dir train_file validation_file".split()
 )
 
 

@@ -155,6 +155,19 @@ def ceiling_predictions(
     return [to_prediction(answer) for answer in answer_examples(scored, examples, config)]
 
 
+def gold_record(example: Example) -> dict[str, Any]:
+    """Write what scoring needs of an example, in the official form, whatever its release."""
+    return {
+        "_id": example.id,
+        "type": example.type,
+        "answer": example.answer or "",
+        "answer_id": example.answer_id,
+        "supporting_facts": [list(fact) for fact in example.supporting_facts],
+        "evidences": [list(triple) for triple in example.evidences],
+        "evidences_id": [list(ids) for ids in example.evidences_id],
+    }
+
+
 class Scored(NamedTuple):
     """A report of the joint metric, as `twowiki score` gives it."""
 
@@ -168,11 +181,10 @@ def score_predictions(
 ) -> Scored:
     """Score predictions against the examples' gold."""
     import twowiki
-    from twowiki.schema import to_row
 
     report = twowiki.score(
         {example.id: said for example, said in zip(examples, predictions, strict=True)},
-        [to_row(example) for example in examples],
+        [gold_record(example) for example in examples],
         aliases or None,
         by_type=True,
     )

@@ -1,0 +1,94 @@
+"""`twowiki predict`: official files in, the official prediction file out, resumable."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.small_model import examples, model_and_windows, setting
+from twowiki.cli import main
+from twowiki.schema import to_official
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    model, _ = model_and_windows(setting())
+    model.save_pretrained(tmp_path / "model")
+    model.answer_tokenizer.save_pretrained(tmp_path / "model")
+    records = [to_official(example, config="data") for example in examples()[:5]]
+    (tmp_path / "dev.json").write_text(json.dumps(records), encoding="utf-8")
+    return tmp_path
+
+
+def predict(folder: Path, name: str, *flags: str) -> int:
+    return main(
+        ["predict", str(folder / "model"), str(folder / name), str(folder / "out.json"), *flags]
+    )
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_the_file_is_official_and_does_not_depend_on_parts_or_batches(folder: Path) -> None:
+    assert predict(folder, "dev.json", "--scores", str(folder / "scores.jsonl")) == 0
+    whole = read(folder / "out.json")
+    assert set(whole) == {"answer", "sp", "evidence"}
+    assert list(whole["answer"]) == [example.id for example in examples()[:5]]
+    assert predict(folder, "dev.json", "--part", "2", "--batch-size", "1") == 0
+    assert read(folder / "out.json") == whole
+    assert not (folder / "out.json.parts").exists()
+    lines = (folder / "scores.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["id"] for line in lines] == list(whole["answer"])
+
+
+def test_a_run_that_broke_off_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from twowiki.modeling.modeling import TwoWikiBaselineForMultihopQA as Model
+
+    answer, calls = Model.answer, []
+
+    def counted(self: Any, given: Any, **options: Any) -> Any:
+        calls.append([example.id for example in given])
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return answer(self, given, **options)
+
+    monkeypatch.setattr(Model, "answer", counted)
+    assert predict(folder, "dev.json", "--part", "2") == 130
+    assert not (folder / "out.json").exists()
+    assert predict(folder, "dev.json", "--part", "2") == 0
+    ids = [example.id for example in examples()[:5]]
+    assert calls == [ids[:2], ids[2:4], ids[2:4], ids[4:]]
+    assert sorted(read(folder / "out.json")["answer"]) == sorted(ids)
+
+
+def test_parts_of_other_data_are_not_used(folder: Path) -> None:
+    parts = folder / "out.json.parts"
+    parts.mkdir()
+    (parts / "run.json").write_text("{}", encoding="utf-8")
+    (parts / "0.json").write_text('[{"id": "stale"}]', encoding="utf-8")
+    assert predict(folder, "dev.json") == 0
+    assert "stale" not in read(folder / "out.json")["answer"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("[]", "no examples"), ('[{"_id": "a"', "truncated"), ("<html>", "dev.json")]
+)
+def test_files_that_cannot_be_predicted_are_named_and_leave_nothing(
+    text: str, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "dev.json").write_text(text, encoding="utf-8")
+    assert predict(folder, "dev.json") == 2
+    assert said in capsys.readouterr().err
+    assert not (folder / "out.json").exists()
+    assert not (folder / "out.json.parts").exists()
+
+
+def test_a_folder_without_a_model_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["predict", str(folder), str(folder / "dev.json"), str(folder / "o.json")]) == 2
+    assert "no saved model" in capsys.readouterr().err
