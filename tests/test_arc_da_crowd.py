@@ -27,7 +27,8 @@ from twowiki.arc_da.conversion.screening import (
     screen_question,
 )
 from twowiki.arc_da.conversion.tasks import free_cell, guard_cell
-from twowiki.arc_da.label_studio import KINDS, project, read_annotations
+from twowiki.arc_da.label_studio import KINDS, Annotation, project, read_annotations
+from twowiki.arc_da.records import read_records
 
 SOURCE = {
     "question_id": "q",
@@ -292,18 +293,22 @@ def test_label_studio_comes_back(work: Path, tmp_path: Path) -> None:
     assert "ann@x" not in (work / "30_crowd.jsonl").read_text()
 
 
+def annotations(path: Path) -> list[Annotation]:
+    return [found for _, found in read_annotations(read_records(str(path)), path)]
+
+
 def test_the_small_exports_say_the_same(tmp_path: Path) -> None:
     row = {"id": 1, "question_id": "q", "question": "?", "answers": "rain", "annotator": 3,
            "annotation_id": 9, "category": "Very many answers", "lead_time": 1.5}  # fmt: skip
     several = {**row, "answers": {"text": ["rain", "hail"]}, "category": {"choices": ["x"]}}
     path = tmp_path / "min.json"
     path.write_text(json.dumps([row, several]), encoding="utf-8")
-    first, second = read_annotations(path)
+    first, second = annotations(path)
     assert first.values["answers"] == ["rain"]
     assert second.values["answers"] == ["rain", "hail"]
     assert (first.annotator, first.annotation_id, first.seconds) == ("3", "9", 1.5)
     table = write_table(tmp_path / "min.csv", [{**row, "answers": '["rain", "hail"]'}])
-    (third,) = read_annotations(table)
+    (third,) = annotations(table)
     assert third.values["answers"] == ["rain", "hail"]
 
 
@@ -383,7 +388,10 @@ def test_tasks_again_are_for_what_is_missing(work: Path, tmp_path: Path) -> None
     assert wanted["ARCEZ_Marsh_2"] == 3
     fourth = {row["question_id"] for row in read_table(work / "20_tasks" / "answers_4.csv")}
     assert "ARCEZ_Marsh_2" not in fourth
+    assert "Kite_1" not in (work / "20_tasks" / "mturk_input.csv").read_text()  # same formats
+    assert arc_da("export-tasks", work, "--format", "csv") == 0
     assert not (work / "20_tasks" / "mturk_input.csv").exists()  # of the export before
+    assert (work / "20_tasks" / "answers_1.csv").exists()
 
 
 def test_filled_sheets_are_never_overwritten(

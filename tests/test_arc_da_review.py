@@ -13,15 +13,8 @@ from hypothesis import strategies as st
 
 from tests.arc_da_files import ARC, arc_da, read_lines, read_table, write_lines, write_table
 from twowiki.arc_da.conversion.release import check_repeats
-from twowiki.arc_da.conversion.review import (
-    Answer,
-    State,
-    Step,
-    apply_step,
-    chain,
-    parse_event,
-    replay,
-)
+from twowiki.arc_da.conversion.review import chain, parse_event, replay
+from twowiki.arc_da.conversion.review_state import Answer, State, Step, apply_step
 from twowiki.arc_da.conversion.review_table import (
     Edited,
     join_cell,

@@ -6,6 +6,7 @@ Only the chosen command's module is imported, so that `twowiki score --help` is 
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import shlex
 import sys
@@ -65,6 +66,9 @@ def overview() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; give the exit status (0 fine, 1 a finding, 2 unusable input)."""
+    for stream in (sys.stdout, sys.stderr):  # a terminal without a letter shows its number
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given or given[0] not in COMMANDS:
         overview().parse_args(given or ["--help"])

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+EQUAL = 1e-10  # sums in another order differ by less; figures of other answers by more
 LEVELS = ("nominal", "ordinal", "interval")
 Floats = NDArray[np.float64]
 
@@ -56,7 +57,10 @@ def krippendorff_alpha(
 
 
 def correlations(first: Sequence[float], second: Sequence[float]) -> dict[str, float]:
-    """Correlate two lists of figures: Pearson's r, Spearman's rho, Kendall's tau-b."""
+    """Correlate two lists of figures: Pearson's r, Spearman's rho, Kendall's tau-b.
+
+    Figures that differ by less than `EQUAL` are equal to the two that go by order.
+    """
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if a.shape != b.shape:
         raise ValueError(f"the lists differ in length: {len(a)}, {len(b)}")
@@ -69,7 +73,7 @@ def correlations(first: Sequence[float], second: Sequence[float]) -> dict[str, f
 
 def ranks(values: Floats) -> Floats:
     """Rank figures from 1; equal ones share the mean of their ranks."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    _, inverse, counts = np.unique(_settled(values), return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     shared: Floats = (ends - (counts - 1) / 2)[inverse]
     return shared
@@ -77,6 +81,7 @@ def ranks(values: Floats) -> Floats:
 
 def kendall_tau(first: Floats, second: Floats) -> float:
     """Compare the order of all pairs, ties allowed for (tau-b); in blocks, so memory is bounded."""
+    first, second = _settled(first), _settled(second)
     concordance, ties_first, ties_second = 0.0, 0, 0
     count = len(first)
     for start in range(0, count, 512):
@@ -111,6 +116,11 @@ def without_nan(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [without_nan(entry) for entry in value]
     return None if isinstance(value, float) and value != value else value
+
+
+def _settled(values: Floats) -> Floats:
+    """Round what the order of a sum's terms leaves, so that equal figures are ties."""
+    return np.asarray(np.round(values / EQUAL) * EQUAL)
 
 
 def _distances(values: Floats, totals: Floats, level: str) -> Floats:

@@ -18,6 +18,7 @@ from twowiki.arc_da.sources import (
     parse_file,
     read_multiple_choice,
 )
+from twowiki.errors import DataError
 
 if TYPE_CHECKING:
     import datasets
@@ -99,7 +100,8 @@ def tables(
         split: which split is wanted, where a file is a zip.
 
     Raises:
-        DataError: a record is wrong; the error names the file and the record.
+        DataError: a record is wrong, or an id stands twice in the split; the error names the file
+            and the record.
     """
     import pyarrow as pa
 
@@ -107,10 +109,23 @@ def tables(
 
     arc = None if not arc_dir else index_by_id(read_multiple_choice(arc_dir, opener=opener))
     schema = arrow_schema()
+    seen: dict[str, str] = {}
     for file in layout.members(files, split):
-        questions = parse_file(file, arc=arc, opener=opener)
+        questions = _once(parse_file(file, arc=arc, opener=opener), file, seen)
         for batch in batches(questions, lambda question: len(question.question)):
             yield pa.Table.from_pylist([_arrow_row(question) for question in batch], schema=schema)
+
+
+def _once(questions: Iterable[Question], file: str, seen: dict[str, str]) -> Iterator[Question]:
+    """Pass questions on, with their ids and files into `seen`; an id that is there is refused."""
+    for question in questions:
+        record = question.question_id
+        if record in seen:
+            where = "the same file" if seen[record] == file else seen[record]
+            problem, remedy = f"the id stands twice (first in {where})", "Remove one of the records"
+            raise DataError(problem, file=file, record=record, field="question_id", remedy=remedy)
+        seen[record] = file
+        yield question
 
 
 def has_gold(rows: Iterable[Mapping[str, Any]]) -> bool:

@@ -12,10 +12,10 @@ from importlib.resources import files
 from os import PathLike
 from typing import Any, NamedTuple
 
-from twowiki.arc_da.records import read_records
 from twowiki.errors import DataError
 
 KINDS = ("answers", "review", "rating")
+_REMEDY = "Export with the kind JSON, which holds whole annotations"
 _OWN = ("annotator", "annotation_id", "lead_time", "created_at", "updated_at", "id")
 
 
@@ -67,26 +67,36 @@ def prefill(values: Mapping[str, tuple[str, Iterable[str]]]) -> list[dict[str, A
     return [{"model_version": "prefilled", "result": result}]
 
 
-def is_export(path: str | PathLike[str]) -> bool:
+def is_export(record: Any) -> bool:
     """Whether a file's first record looks like an export of Label Studio."""
-    for _, record in read_records(str(path)):
-        return "annotations" in record or "annotator" in record or "annotation_id" in record
-    return False
+    return isinstance(record, Mapping) and any(
+        name in record for name in ("annotations", "annotator", "annotation_id")
+    )
 
 
-def read_annotations(path: str | PathLike[str]) -> Iterator[Annotation]:
-    """Read an export, one annotation at a time, whatever of the three kinds it is.
+def read_annotations(
+    records: Iterable[tuple[int, Any]], path: str | PathLike[str]
+) -> Iterator[tuple[int, Annotation]]:
+    """Read an export's records, one annotation at a time, whatever of the three kinds it is.
+
+    Args:
+        records: with their numbers, as `read_records` gives them.
+        path: where they come from, for errors.
+
+    Yields:
+        The number of the record, and the annotation.
 
     Raises:
         DataError: the file is damaged, or a record is no task.
     """
-    for number, record in read_records(str(path)):
+    for number, record in records:
         if not isinstance(record, Mapping):
-            raise DataError("must be an object", file=path, record=number)
+            raise DataError("must be an object", file=path, record=number, remedy=_REMEDY)
         if "annotations" in record:
-            yield from _from_task(record, path, number)
+            for annotation in _from_task(record, path, number):
+                yield number, annotation
         else:
-            yield _from_row(record)
+            yield number, _from_row(record)
 
 
 def _from_task(
@@ -94,15 +104,19 @@ def _from_task(
 ) -> Iterator[Annotation]:
     data, annotations = record.get("data"), record["annotations"]
     if not isinstance(data, dict) or not isinstance(annotations, list):
-        raise DataError("a task needs 'data' and a list of 'annotations'", file=path, record=number)
+        problem = "a task needs 'data' and a list of 'annotations'"
+        raise DataError(problem, file=path, record=number, remedy=_REMEDY)
     for entry in annotations:
         if not isinstance(entry, dict):
-            remedy = "Export with the kind JSON, which holds whole annotations"
-            raise DataError("an annotation is no object", file=path, record=number, remedy=remedy)
+            raise DataError("an annotation is no object", file=path, record=number, remedy=_REMEDY)
         if entry.get("was_cancelled") or entry.get("draft"):
             continue
         values: dict[str, list[str]] = {}
-        for result in entry.get("result") or []:
+        results = entry.get("result") or []
+        if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
+            problem = "an annotation's 'result' must be a list of objects"
+            raise DataError(problem, file=path, record=number, remedy=_REMEDY)
+        for result in results:
             values.setdefault(str(result.get("from_name")), []).extend(_texts(result.get("value")))
         yield Annotation(
             data,

@@ -33,9 +33,9 @@ def score_lists(
         raise DataError(f"{len(predictions)} predictions for {len(references)} references")
     questions, answers = {}, {}
     for place, (prediction, golds) in enumerate(zip(predictions, references, strict=True)):
-        if isinstance(golds, str):
+        if not isinstance(golds, list | tuple) or not all(isinstance(g, str) for g in golds):
             remedy = "Give a list of gold answers for each question: [['ice', 'frozen water']]"
-            raise DataError("a text, not a list", record=place, field="references", remedy=remedy)
+            raise DataError("no list of texts", record=place, field="references", remedy=remedy)
         if not isinstance(prediction, str):
             remedy = "Give one text a question, '' where there is none"
             raise DataError("no text", record=place, field="predictions", remedy=remedy)

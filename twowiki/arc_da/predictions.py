@@ -10,11 +10,12 @@ import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from math import isfinite
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from twowiki.arc_da.records import open_bytes, read_records
+from twowiki.arc_da.records import open_bytes, read_lines, read_records
 from twowiki.errors import DataError
 
 ID_FIELDS = ("question_id", "id")
@@ -51,7 +52,8 @@ def read_predictions(
     for given, value in _pairs(name, gold):
         record = given if aliases is None else aliases.get(given, given)
         if record in answers:
-            raise DataError("this question is answered twice", file=name, record=record)
+            problem, remedy = "this question is answered twice", "Keep one answer"
+            raise DataError(problem, file=name, record=record, remedy=remedy)
         answers[record] = _answer(value, name, record)
     known = set(gold)
     unknown = [record for record in answers if record not in known]
@@ -68,7 +70,7 @@ def read_ids(path: str | PathLike[str], gold: Collection[str]) -> list[str]:
     Raises:
         DataError: an id is unknown or comes twice, or there is none.
     """
-    lines = _lines(os.fspath(path))
+    lines = read_lines(os.fspath(path))
     ids = [line.strip() for line in lines if line.strip()]
     wrong = [record for record in ids if record not in gold]
     if wrong or not ids or len(set(ids)) != len(ids):
@@ -81,7 +83,7 @@ def read_ids(path: str | PathLike[str], gold: Collection[str]) -> list[str]:
 
 def _pairs(name: str, gold: Collection[str]) -> Iterator[tuple[str, Any]]:
     if name.lower().endswith(".txt"):
-        lines = _lines(name)
+        lines = read_lines(name)
         if len(lines) != len(gold):
             problem = f"holds {len(lines)} lines for {len(gold)} questions"
             raise DataError(problem, file=name, remedy=SHAPES)
@@ -89,7 +91,7 @@ def _pairs(name: str, gold: Collection[str]) -> Iterator[tuple[str, Any]]:
         return
     mapping = _mapping(name) if ".json" in Path(name).name.lower() else None
     if mapping is not None:
-        yield from mapping.items()
+        yield from mapping
         return
     yield from _from_records(name)
 
@@ -107,32 +109,28 @@ def _from_records(name: str) -> Iterator[tuple[str, Any]]:
         yield identity, record[field]
 
 
-def _mapping(name: str) -> Mapping[str, Any] | None:
+class _Pairs(dict[str, Any]):
+    """A JSON object that keeps all its pairs, those of one name too."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+
+def _mapping(name: str) -> list[tuple[str, Any]] | None:
     """Read a file that is one JSON object from id to answer; None if it is something else."""
     with ExitStack() as stack:
         try:
             text = open_bytes(name, open, stack).read().decode("utf-8-sig")
-            value = json.loads(text)
+            value = json.loads(text, object_pairs_hook=_Pairs)
         except (OSError, EOFError, ValueError, RecursionError):
             return None  # the reader of records says what is wrong, and where
-    if not isinstance(value, dict):
+    if not isinstance(value, _Pairs):
         return None
-    if isinstance(inner := value.get("answer"), dict):
-        return inner
+    if isinstance(inner := value.get("answer"), _Pairs):
+        return inner.pairs
     is_record = any(field in value for field in (*ID_FIELDS, *ANSWER_FIELDS))
-    return None if is_record else value
-
-
-def _lines(name: str) -> list[str]:
-    with ExitStack() as stack:
-        try:
-            text = open_bytes(name, open, stack).read().decode("utf-8-sig")
-        except FileNotFoundError:
-            raise DataError("no such file", file=name, remedy="Check the path") from None
-        except UnicodeDecodeError:
-            raise DataError("not UTF-8 text", file=name, remedy="Save it as UTF-8") from None
-    lines = text.replace("\r\n", "\n").split("\n")
-    return lines[:-1] if lines and not lines[-1] else lines
+    return None if is_record else value.pairs
 
 
 def _answer(value: Any, name: str, record: str) -> str:
@@ -140,7 +138,9 @@ def _answer(value: Any, name: str, record: str) -> str:
         return ""
     if isinstance(value, str):
         return value
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
         return str(value)
+    if isinstance(value, float):
+        raise DataError(f"the answer is {value}", file=name, record=record, remedy=SHAPES)
     problem = f"the answer must be one text, found {type(value).__name__}"
     raise DataError(problem, file=name, record=record, remedy=SHAPES)

@@ -8,18 +8,21 @@ raters: a gold answer should be agreed with, another question's gold answer shou
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
+from twowiki.arc_da.conversion.tasks import to_csv
 from twowiki.arc_da.human import GOLD_SYSTEM
 from twowiki.arc_da.label_studio import is_export, project, read_annotations
 from twowiki.arc_da.ratings import RUBRIC, Rating, prediction_sha, rating_value
-from twowiki.arc_da.records import read_records
+from twowiki.arc_da.records import person_of_field, read_records, text_of_field
 from twowiki.arc_da.schema import Question
 from twowiki.arc_da.scoring import answer_tokens
 from twowiki.errors import DataError
 
+RATINGS = "ratings.jsonl"
 SHEET = ("task", "question", "golds", "answer", "rating", "rater")
 INSTRUCTIONS = (
     "<p>Say how far you agree that the answer is right. Other wordings than the known answers may "
@@ -50,6 +53,9 @@ def make_tasks(
 
     Returns:
         Entries with task, question, answer, golds, `systems` (those that gave it), `expected`.
+
+    Raises:
+        DataError: there is nothing to rate.
     """
     entries: dict[tuple[str, str], dict[str, Any]] = {}
     for record, question in questions.items():
@@ -65,36 +71,55 @@ def make_tasks(
                 entry["golds"] = [gold for gold in entry["golds"] if gold.strip() != answer.strip()]
     tested = list(_tests(questions, tests, seed))
     everything = [*entries.values(), *tested]
+    if not everything:
+        problem = "there is nothing to rate: no question has gold answers and a system's answer"
+        raise DataError(problem, remedy="A blind set cannot be rated here; give a split with gold")
     return sorted(everything, key=lambda entry: Random(f"{seed}:order:{entry['task']}").random())
 
 
-def sheet_rows(key: Iterable[Mapping[str, Any]]) -> list[Sequence[str]]:
-    """Write the raters' sheet: no system, no hint which items are tests."""
+def task_files(key: Sequence[Mapping[str, Any]], *, people: int) -> dict[str, str]:
+    """Write the key, the raters' sheet, and Label Studio's tasks and project, by file name.
+
+    Neither the sheet nor the tasks name a system, or hint at which items are tests.
+    """
     rows: list[Sequence[str]] = [SHEET]
+    tasks = []
     for entry in key:
         golds = " | ".join(entry["golds"])
         rows.append((entry["task"], entry["question"], golds, entry["answer"], "", ""))
-    return rows
-
-
-def label_studio_tasks(key: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Write the same as Label Studio tasks."""
-    return [
-        {
-            "data": {
-                "task": entry["task"],
-                "question": entry["question"],
-                "golds": " | ".join(entry["golds"]),
-                "answer": entry["answer"],
-            }
-        }
-        for entry in key
-    ]
+        shown = {"task": entry["task"], "question": entry["question"]}
+        tasks.append({"data": {**shown, "golds": golds, "answer": entry["answer"]}})
+    return {
+        "key.jsonl": "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in key),
+        "ratings.csv": to_csv(rows),
+        "label_studio_tasks.json": json.dumps(tasks, ensure_ascii=False, indent=1) + "\n",
+        "label_studio_project.json": json.dumps(
+            rating_project(people), ensure_ascii=False, indent=2
+        )
+        + "\n",
+    }
 
 
 def rating_project(people: int) -> dict[str, Any]:
     """Describe the Label Studio project of the rating."""
     return project("rating", "ARC-DA: ratings", people=people, instructions=INSTRUCTIONS)
+
+
+def read_key(path: str) -> dict[str, dict[str, Any]]:
+    """Read the key that `make_tasks` made, by task.
+
+    Raises:
+        DataError: a record is no entry of a key.
+    """
+    kinds = {"task": str, "question_id": str, "answer": str, "systems": list, "expected": str}
+    key: dict[str, dict[str, Any]] = {}
+    for number, entry in read_records(path):
+        for field, kind in kinds.items():
+            if not isinstance(entry, Mapping) or not isinstance(entry.get(field), kind):
+                problem, remedy = "is no entry of a key", "Restore key.jsonl, or export again"
+                raise DataError(problem, file=path, record=number, field=field, remedy=remedy)
+        key[entry["task"]] = entry
+    return key
 
 
 def read_ratings_back(
@@ -133,21 +158,22 @@ def read_ratings_back(
 
 
 def _read(path: str) -> Iterator[tuple[int, str, Any, str, str]]:
-    if is_export(path):
-        for number, annotation in enumerate(read_annotations(path), start=1):
-            given = annotation.values.get("rating", [""])
+    records = list(read_records(path))
+    if records and is_export(records[0][1]):
+        for number, annotation in read_annotations(records, path):
+            given = annotation.values.get("rating") or [""]
             task = str(annotation.data.get("task", ""))
             yield number, task, given[0], annotation.annotator, annotation.created_at
         return
-    for number, record in read_records(path):
-        if "task" not in record or "rating" not in record:
+    for number, record in records:
+        if not isinstance(record, Mapping) or "task" not in record or "rating" not in record:
             remedy = "Keep the columns task and rating, or export the Label Studio project"
             raise DataError("is no sheet of ratings", file=path, record=number, remedy=remedy)
         yield (
             number,
-            str(record["task"]),
-            record["rating"] or "",
-            str(record.get("rater") or ""),
+            text_of_field(record, "task", path, number),
+            "" if record["rating"] is None else record["rating"],
+            person_of_field(record, "rater", path, number),
             str(record.get("at") or ""),
         )
 

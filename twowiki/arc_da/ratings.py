@@ -7,7 +7,7 @@ that the rubric does not have, unless they are experts' partial credit.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from twowiki.arc_da.records import read_records
@@ -52,11 +52,37 @@ def read_ratings(path: str, *, expert: bool = False) -> list[Rating]:
         found = [
             parse_rating(record, number, expert=expert) for number, record in read_records(path)
         ]
+        check_ratings(found)
     except DataError as error:
         raise error.at(path) from None
-    if not found:
-        raise DataError("holds no rating", file=path)
     return found
+
+
+def check_ratings(ratings: Iterable[Rating]) -> None:
+    """Check that each rater rated an item once, and that an item is one answer.
+
+    Raises:
+        DataError: there is no rating, a rater rated an item twice, or two answers of a system to
+            one question were rated.
+    """
+    seen: set[tuple[str, str, str, str]] = set()
+    answers: dict[tuple[str, str, str], str] = {}
+    for rating in ratings:
+        item = (rating.system, rating.question_id, rating.expected)
+        if (*item, rating.rater) in seen and not rating.expected:
+            problem = f"{rating.rater} rated the answer of {rating.system!r} twice"
+            raise DataError(problem, record=rating.question_id, remedy="Keep one of the two")
+        seen.add((*item, rating.rater))
+        sha = rating.prediction_sha or answers.get(item, "")
+        if answers.setdefault(item, sha) not in ("", sha) and not rating.expected:
+            problem = f"ratings of two different answers of {rating.system!r}"
+            remedy = "Keep the ratings of one answer, or name the systems apart"
+            raise DataError(
+                problem, record=rating.question_id, field="prediction_sha", remedy=remedy
+            )
+        answers[item] = sha
+    if not seen:
+        raise DataError("holds no rating", remedy="One record a rating: see --help")
 
 
 def parse_rating(raw: Mapping[str, Any], number: int, *, expert: bool = False) -> Rating:
@@ -66,9 +92,16 @@ def parse_rating(raw: Mapping[str, Any], number: int, *, expert: bool = False) -
         DataError: a field is missing, or the rating is no such value.
     """
     where = f"number {number}"
+    if not isinstance(raw, Mapping):
+        raise DataError("must be an object", record=where, remedy="One record a rating")
     for field in ("system", "question_id", "rater", "rating"):
         if raw.get(field) in (None, ""):
             raise DataError("is missing", record=where, field=field)
+    for field in ("system", "question_id"):
+        if not isinstance(raw[field], str):
+            raise DataError("must be text", record=where, field=field, remedy="Write it in quotes")
+    if isinstance(raw["rater"], bool) or not isinstance(raw["rater"], str | int):
+        raise DataError("must be a name", record=where, field="rater")
     value = rating_value(raw["rating"])
     if value is None or not 0.0 <= value <= 1.0:
         problem = f"{raw['rating']!r} is no rating"

@@ -7,16 +7,16 @@ fields mean, and nothing imports `datasets`.
 from __future__ import annotations
 
 import bz2
-import csv
 import gzip
 import io
 import lzma
 import os
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import IO, Any
 
+from twowiki.arc_da.delimited import read_table
 from twowiki.archives import open_zip
 from twowiki.errors import DataError
 from twowiki.json_stream import read_json_records
@@ -28,9 +28,8 @@ _UNPACK: dict[bytes, Callable[..., Any]] = {
     b"\xfd7zXZ": lzma.open,
 }
 _PARQUET = b"PAR1"
-_DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, csv.Error)
+_DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError)
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
-csv.field_size_limit(1 << 24)
 
 
 def read_records(name: str, opener: Opener = open) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -43,16 +42,62 @@ def read_records(name: str, opener: Opener = open) -> Iterator[tuple[int, dict[s
     Raises:
         DataError: the file is missing, damaged, or holds something that is no record.
     """
+    with _explained(name), ExitStack() as stack:
+        stream = open_bytes(name, opener, stack)
+        yield from enumerate(_records(stream, name), start=1)
+
+
+def read_lines(name: str) -> list[str]:
+    """Read a text file's lines, without line ends.
+
+    Raises:
+        DataError: the file is missing, a folder, damaged, or not UTF-8.
+    """
+    with _explained(name), ExitStack() as stack:
+        text = open_bytes(name, open, stack).read().decode("utf-8-sig")
+    lines = text.replace("\r\n", "\n").split("\n")
+    return lines[:-1] if lines and not lines[-1] else lines
+
+
+def text_of_field(record: Mapping[str, Any], field: str, name: str, number: int) -> str:
+    """Give a field that must hold text, as ids do; a number or null is never taken for text.
+
+    Raises:
+        DataError: it is missing, empty or no text.
+    """
+    value = record.get(field)
+    if not isinstance(value, str) or not value.strip():
+        problem = "is missing" if value is None else "must be a non-empty text"
+        remedy = "Write the id as it stands in the data" if value is not None else None
+        raise DataError(problem, file=name, record=number, field=field, remedy=remedy)
+    return value
+
+
+def person_of_field(record: Mapping[str, Any], field: str, name: str, number: int) -> str:
+    """Give a person's name or id, text or a whole number; empty where there is none.
+
+    Raises:
+        DataError: it is anything else.
+    """
+    value = record.get(field)
+    if value is None or isinstance(value, str):
+        return (value or "").strip()
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise DataError("must be a name", file=name, record=number, field=field)
+    return str(value)
+
+
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    """Say in one error what is wrong with a file."""
     try:
-        with ExitStack() as stack:
-            stream = open_bytes(name, opener, stack)
-            yield from enumerate(_records(stream, name), start=1)
+        yield
     except DataError as error:
         raise error.at(name) from None
     except FileNotFoundError:
         raise DataError("no such file", file=name, remedy="Check the path") from None
     except IsADirectoryError:
-        raise DataError("is a folder, not a file", file=name) from None
+        raise DataError("is a folder, not a file", file=name, remedy="Name a file in it") from None
     except UnicodeDecodeError as error:
         remedy = "Save the file as UTF-8"
         raise DataError(f"not UTF-8 text ({error.reason})", file=name, remedy=remedy) from None
@@ -75,6 +120,8 @@ def open_bytes(name: str, opener: Opener, stack: ExitStack) -> IO[bytes]:
         stream: IO[bytes] = stack.enter_context(archive.open(member))
     else:
         stream = stack.enter_context(opener(name, "rb"))
+    if not stream.seekable():  # a pipe
+        stream = io.BytesIO(stream.read())
     head = _head(stream)
     unpack = next((unpack for magic, unpack in _UNPACK.items() if head.startswith(magic)), None)
     return stream if unpack is None else stack.enter_context(unpack(stream, "rb"))
@@ -98,7 +145,7 @@ def _records(stream: IO[bytes], name: str) -> Iterator[dict[str, Any]]:
     delimiter = _delimiter(name)
     if delimiter is not None:
         with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
-            yield from csv.DictReader(text, delimiter=delimiter)
+            yield from read_table(text, delimiter)
     elif _head(stream).startswith(_PARQUET):
         yield from _parquet_rows(stream)
     else:

@@ -186,7 +186,10 @@ def parse_choices(raw: Any, record: str) -> tuple[Choice, ...]:
     if raw is None:
         return ()
     if isinstance(raw, Mapping):
-        labels, texts = raw.get("label", ()), raw.get("text", ())
+        labels, texts = raw.get("label"), raw.get("text")
+        if not isinstance(labels, list | tuple) or not isinstance(texts, list | tuple):
+            problem = "must be a list of {label, text}, or two lists 'label' and 'text'"
+            raise DataError(problem, record=record, field="choices")
     elif isinstance(raw, Sequence) and all(isinstance(entry, Mapping) for entry in raw):
         labels = [entry.get("label") for entry in raw]
         texts = [entry.get("text") for entry in raw]

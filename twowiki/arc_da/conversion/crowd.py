@@ -7,12 +7,12 @@ are a conflict, kept and not counted.
 
 from __future__ import annotations
 
-import hmac
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from twowiki.arc_da.conversion.filtering import key_text
+from twowiki.arc_da.conversion.hiding import hide
 from twowiki.arc_da.scoring import answer_tokens
 
 CATEGORIES = {
@@ -103,9 +103,9 @@ def parse_category(text: str) -> str | None:
     return None
 
 
-def hide(worker: str, key: bytes) -> str:
-    """Replace a worker's id by a keyed hash: the same worker, the same name, no way back."""
-    return "w" + hmac.new(key, worker.strip().encode(), "sha256").hexdigest()[:12]
+def has_said(record: Mapping[str, Any]) -> bool:
+    """Whether a worker is done with a question; a refused answer is still to be given."""
+    return str(record["status"]) != "refused"
 
 
 def _status(

@@ -6,23 +6,25 @@ crowd file by question and worker, so that importing a file twice changes nothin
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from math import isfinite
 from typing import Any
 
 from twowiki.arc_da.conversion.crowd import Submission, crowd_record
 from twowiki.arc_da.conversion.tasks import free_cell
 from twowiki.arc_da.label_studio import is_export, read_annotations
-from twowiki.arc_da.records import read_records
+from twowiki.arc_da.records import person_of_field, read_records, text_of_field
 from twowiki.errors import DataError
 
 KINDS = (
     "An export of Label Studio (JSON, JSON_MIN or CSV), a filled answers_N.csv, Mechanical Turk's "
     "results, or lines with question_id, worker_id, answers, category"
 )
-_TURK_FIELD = re.compile(r"(?:Input|Answer)\.(question_id|answers|category)_(\d+)(?:\.(\w+))?")
+_TURK_FIELD = re.compile(r"(Input|Answer)\.(question_id|answers|category)_(\d+)(?:\.(\w+))?")
 
 
 def read_submissions(path: str, *, worker: str = "") -> Iterator[Submission]:
@@ -35,18 +37,20 @@ def read_submissions(path: str, *, worker: str = "") -> Iterator[Submission]:
     Raises:
         DataError: the file is of no known kind.
     """
-    first = next((record for _, record in read_records(path)), None)
-    if first is None:
+    records = list(read_records(path))
+    if not records:
         raise DataError("holds no answers", file=path, remedy=KINDS)
-    if not isinstance(first, Mapping):
-        raise DataError("is none of the known kinds", file=path, remedy=KINDS)
-    if is_export(path):
-        yield from _from_label_studio(path)
+    for number, record in records:
+        if not isinstance(record, Mapping):
+            raise DataError("is none of the known kinds", file=path, record=number, remedy=KINDS)
+    first = records[0][1]
+    if is_export(first):
+        yield from _from_label_studio(records, path)
     elif "WorkerId" in first:
-        for _, record in read_records(path):
-            yield from _from_turk(record)
+        for number, record in records:
+            yield from _from_turk(record, path, number)
     elif "question_id" in first and ("answers" in first or "raw" in first):
-        for number, record in read_records(path):
+        for number, record in records:
             yield from _from_sheet(record, path, number, worker)
     else:
         problem = f"is none of the known kinds (fields {', '.join(map(str, first))})"
@@ -109,12 +113,13 @@ def count_records(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _from_label_studio(path: str) -> Iterator[Submission]:
-    for annotation in read_annotations(path):
+def _from_label_studio(records: Iterable[tuple[int, Any]], path: str) -> Iterator[Submission]:
+    for number, annotation in read_annotations(records, path):
         question = annotation.data.get("question_id")
-        if not isinstance(question, str):
+        if not isinstance(question, str) or not question.strip():
             remedy = "Export the project that the tasks of export-tasks were imported into"
-            raise DataError("a task has no question_id", file=path, remedy=remedy)
+            problem = "a task has no question_id"
+            raise DataError(problem, file=path, record=number, remedy=remedy)
         category = annotation.values.get("category", [""])
         yield Submission(
             question,
@@ -130,19 +135,26 @@ def _from_label_studio(path: str) -> Iterator[Submission]:
 def _from_sheet(
     record: Mapping[str, Any], path: str, number: int, worker: str
 ) -> Iterator[Submission]:
-    answers = record.get("answers", record.get("raw")) or ""
-    text = "; ".join(map(str, answers)) if isinstance(answers, list) else free_cell(str(answers))
-    category = str(record.get("category") or "")
+    field = "raw" if "raw" in record and "answers" not in record else "answers"
+    if field not in record:
+        problem, remedy = "is missing", "Write '' where a question was left out"
+        raise DataError(problem, file=path, record=number, field=field, remedy=remedy)
+    text = _typed(record[field], path, number, field)
+    category = _typed(record.get("category"), path, number, "category")
     if not text.strip() and not category.strip():
         return
-    who = str(record.get("worker_id") or record.get("worker") or worker)
+    who = (
+        person_of_field(record, "worker_id", path, number)
+        or person_of_field(record, "worker", path, number)
+        or worker
+    )
     if not who.strip():
         remedy = "Fill the column worker_id, or name the worker with --worker"
         raise DataError(
             "nobody is named", file=path, record=number, field="worker_id", remedy=remedy
         )
     yield Submission(
-        str(record["question_id"]),
+        free_cell(text_of_field(record, "question_id", path, number)),
         who,
         text,
         category,
@@ -152,43 +164,66 @@ def _from_sheet(
     )
 
 
-def _from_turk(record: Mapping[str, Any]) -> Iterator[Submission]:
+def _typed(value: Any, path: str, number: int, field: str) -> str:
+    """Give what a person typed: a text, a number, or a list of texts; null is nothing."""
+    if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
+        return "; ".join(value)
+    if value is None or isinstance(value, str):
+        return free_cell(value or "")
+    if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
+        return str(value)
+    remedy = "Write a text, or a list of texts"
+    raise DataError("must be text", file=path, record=number, field=field, remedy=remedy)
+
+
+def _from_turk(record: Mapping[str, Any], path: str, number: int) -> Iterator[Submission]:
     """Read one assignment: up to five questions; rejected assignments are left out."""
-    if str(record.get("AssignmentStatus", "")).casefold() == "rejected":
+    if str(record.get("AssignmentStatus") or "").casefold() == "rejected":
         return
     places: dict[str, dict[str, str]] = {}
-    for name, value in {**record, **_crowd_form(record)}.items():
+    for name, value in {**record, **_crowd_form(record, path, number)}.items():
         match = _TURK_FIELD.fullmatch(str(name))
         if match is None or value is None:
             continue
-        field, place, option = match.groups()
+        side, field, place, option = match.groups()
         found = places.setdefault(place, {})
-        if option is None:
-            found[field] = str(value)
+        if option is None:  # inputs were written for HTML, see `tasks`
+            found[field] = html.unescape(str(value)) if side == "Input" else str(value)
         elif str(value).casefold() == "true":
             found[field] = option
     for _, found in sorted(places.items()):
         text, category = found.get("answers", ""), found.get("category", "")
-        if found.get("question_id") and (text.strip() or category.strip()):
-            yield Submission(
-                found["question_id"],
-                str(record["WorkerId"]),
-                text,
-                category,
-                str(record.get("AssignmentId") or ""),
-                _number(record.get("WorkTimeInSeconds")),
-                str(record.get("SubmitTime") or ""),
-            )
+        if not text.strip() and not category.strip():
+            continue
+        if not found.get("question_id"):
+            remedy = "Keep the columns Input.question_id_1 ... of the results"
+            raise DataError("an answer without its question", file=path, record=number,
+                            field="Input.question_id", remedy=remedy)  # fmt: skip
+        yield Submission(
+            found["question_id"],
+            text_of_field(record, "WorkerId", path, number),
+            text,
+            category,
+            str(record.get("AssignmentId") or ""),
+            _number(record.get("WorkTimeInSeconds")),
+            str(record.get("SubmitTime") or ""),
+        )
 
 
-def _crowd_form(record: Mapping[str, Any]) -> dict[str, str]:
+def _crowd_form(record: Mapping[str, Any], path: str, number: int) -> dict[str, str]:
     """Open the JSON that newer forms put into `Answer.taskAnswers`."""
+    field = "Answer.taskAnswers"
     try:
-        answers = json.loads(record.get("Answer.taskAnswers") or "[]")
-    except ValueError:
-        return {}
+        answers = json.loads(record.get(field) or "[]")
+    except (TypeError, ValueError):
+        answers = None
+    if not isinstance(answers, list) or not all(isinstance(entry, dict) for entry in answers):
+        remedy = "Keep Mechanical Turk's results as they came"
+        raise DataError(
+            "must be a list of objects", file=path, record=number, field=field, remedy=remedy
+        )
     opened: dict[str, str] = {}
-    for entry in answers if isinstance(answers, list) else []:
+    for entry in answers:
         for name, value in entry.items():
             if isinstance(value, dict):
                 opened |= {f"Answer.{name}.{option}": str(on) for option, on in value.items()}

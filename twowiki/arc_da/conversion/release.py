@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from twowiki.arc_da.conversion import filtering, screening
-from twowiki.arc_da.conversion.review import Answer, Event, State
+from twowiki.arc_da.conversion.review import Event
+from twowiki.arc_da.conversion.review_state import Answer, State
 from twowiki.arc_da.folding import unicode_words
 from twowiki.arc_da.schema import Question, to_official
 from twowiki.arc_da.statistics import count_split, find_repeats, render_statistics
@@ -61,6 +63,7 @@ def count_stages(
     filtered: Sequence[Mapping[str, Any]],
     screened: Sequence[Mapping[str, Any]],
     states: Mapping[str, State],
+    aside: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Count what each stage removed, as a share of all questions and of those it was given."""
     total = len(filtered)
@@ -89,6 +92,7 @@ def count_stages(
             "undecided": passed - decided["accept"] - decided["reject"],
         },
         "released": decided["accept"],
+        "set_aside": dict(sorted(aside.items())),
         "unconfirmed_answers": sum(
             len(state.answers) - len(state.confirmed)
             for state in states.values()
@@ -116,6 +120,7 @@ def render_stages(stages: Mapping[str, Any]) -> str:
             if found.get(label)
         ]
     lines.append(f"released {stages['released']:,} of {stages['source']:,} questions")
+    lines += [f"set aside: {name} {why}" for name, why in stages["set_aside"].items()]
     if stages["unconfirmed_answers"]:
         lines.append(
             f"answers that came after the review, left out: {stages['unconfirmed_answers']:,} "
@@ -131,6 +136,7 @@ def release_files(
     states: Mapping[str, State],
     events: Sequence[Event],
     *,
+    aside: Mapping[str, str] = MappingProxyType({}),
     allowed: Collection[str] = (),
 ) -> dict[str, str]:
     """Make the release: a JSON-lines file a split, provenance, statistics, a card.
@@ -142,7 +148,7 @@ def release_files(
     if not splits:
         raise DataError("no question is accepted yet, so there is nothing to release")
     check_repeats(splits, allowed)
-    stages = count_stages(filtered, screened, states)
+    stages = count_stages(filtered, screened, states, aside)
     counts = {split: count_split(questions) for split, questions in splits.items()}
     by_question: dict[str, list[Event]] = {}
     for event in events:

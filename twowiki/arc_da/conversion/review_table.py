@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from twowiki.arc_da.conversion.review import (
+from twowiki.arc_da.conversion.review_state import (
     REASONS,
     Answer,
     State,
@@ -113,8 +113,10 @@ def row_of_table(record: Mapping[str, Any]) -> Edited:
     """Read an edited row of the spreadsheet.
 
     Raises:
-        ValueError: a column is missing.
+        ValueError: it is no row, or a column is missing.
     """
+    if not isinstance(record, Mapping):
+        raise ValueError("is no row of the table")
     missing = [name for name in ("question_id", *EDITABLE, "state") if record.get(name) is None]
     if missing:
         raise ValueError(f"the columns {', '.join(missing)} are missing")

@@ -7,11 +7,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from twowiki.arc_da.conversion import workspace as ws
-from twowiki.arc_da.conversion.review import Event, State, apply_step, chain, state_hash
+from twowiki.arc_da.conversion.review import Event, chain
+from twowiki.arc_da.conversion.review_state import (
+    State,
+    Step,
+    apply_step,
+    state_hash,
+    write_state,
+)
 from twowiki.arc_da.conversion.review_table import (
     COLUMNS,
     Edited,
@@ -24,12 +31,11 @@ from twowiki.arc_da.conversion.review_table import (
     table_row,
 )
 from twowiki.arc_da.conversion.tasks import to_csv
-from twowiki.arc_da.conversion.workflow import Reviewed, read_review
+from twowiki.arc_da.conversion.workflow import Reviewed, lines, read_review
 from twowiki.arc_da.conversion.workspace import Workspace
 from twowiki.arc_da.label_studio import is_export, read_annotations
 from twowiki.arc_da.records import read_records
 from twowiki.errors import DataError
-from twowiki.files import write_json_lines
 
 
 class Imported(NamedTuple):
@@ -65,9 +71,10 @@ def export_review(
         "label_studio_project.json": _json(review_project()),
         "label_studio_config.xml": review_project()["label_config"],
     }
-    work.replace_folder("review-export", made, overwrite=overwrite)
     counts = {"questions": len(review.replay.states), "exported": len(rows)}
-    work.finish("review-export", work.fingerprint("review-export", {}), counts, made)
+    files = {f"{ws.REVIEW}/{name}": text for name, text in made.items()}
+    fingerprint = work.fingerprint("review-export", {})
+    work.commit("review-export", fingerprint, counts, files, overwrite=overwrite)
     return counts
 
 
@@ -90,29 +97,36 @@ def import_review(
     work.require("review-import")
     review = read_review(work)
     states, events = dict(review.replay.states), list(review.events)
+    carried_out: dict[str, str] = {}  # question id -> who, in this file
     counts: Counter[str] = Counter()
     problems: list[tuple[str, str]] = []
     for edited, who in _read_rows(path, reviewer):
+        name = edited.question_id
         try:
             steps = _steps(edited, who, states, review, longest=longest, force=force)
+            if steps and name in carried_out:
+                by = carried_out[name]
+                raise ValueError(f"stands twice in the file: the row by {by} was carried out")
         except ValueError as error:
-            problems.append((edited.question_id, str(error)))
+            problems.append((name, str(error)))
             continue
         if not steps:
-            undecided = not edited.decision and states[edited.question_id].decision is None
+            undecided = not edited.decision and states[name].decision is None
             counts["undecided" if undecided else "unchanged"] += 1
-            if not edited.decision and is_edited(edited, states[edited.question_id]):
-                problems.append((edited.question_id, "edited, but no decision is given"))
+            if not edited.decision and is_edited(edited, states[name]):
+                problems.append((name, "edited, but no decision is given"))
             continue
+        if states[name] != review.replay.logged.get(name):
+            steps = [Step("see", after=write_state(states[name])), *steps]
+        events += chain(events, name, steps, reviewer=who, at=at)
         for step in steps:
-            states[edited.question_id] = apply_step(states[edited.question_id], step)
-        events += chain(events, edited.question_id, steps, reviewer=who, at=at)
+            states[name] = apply_step(states[name], step)
+        carried_out[name] = who
         counts["changed"] += 1
-        counts.update(f"{step.op}" for step in steps)
-    if len(events) > len(review.events) or not work.path(ws.EVENTS).exists():
-        write_json_lines(work.path(ws.EVENTS), (event._asdict() for event in events))
+        counts.update(step.op for step in steps if step.op != "see")
     summary = {"events": len(events), **dict(sorted(counts.items())), "problems": len(problems)}
-    work.finish("review-import", work.fingerprint("review-import", {}), summary)
+    log = {ws.EVENTS: lines(event._asdict() for event in events)}
+    work.commit("review-import", work.fingerprint("review-import", {}), summary, log)
     return Imported(summary, problems)
 
 
@@ -124,39 +138,50 @@ def _steps(
     *,
     longest: int,
     force: bool,
-) -> Sequence[Any]:
+) -> list[Step]:
     """Compare a row with the question's state, if the row was made from a state we know."""
-    state = states.get(edited.question_id)
+    name = edited.question_id
+    state = states.get(name)
     if state is None:
-        raise ValueError("this question is not under review")
+        why = review.replay.aside.get(name)
+        raise ValueError(f"this question is not under review{f': it {why}' if why else ''}")
     steps = steps_of(edited, state, longest=longest)
-    if not steps or force or edited.state == state_hash(state):
+    before = review.replay.states[name]
+    if not steps or force or edited.state in (state_hash(state), state_hash(before)):
         return steps
-    passed = review.replay.passed.get(edited.question_id, [])
-    at = [place for place, (name, _) in enumerate(passed) if name == edited.state]
-    if not at:
-        raise ValueError("the table was made from other data: export it again")
-    others = {who for _, who in passed[at[-1] :] if who != reviewer}
+    logged = review.replay.logged.get(name)
+    if logged is not None and not steps_of(edited, logged, longest=longest):
+        return []  # decided before, and answers that came since are not this row's matter
+    passed = review.replay.passed.get(name, [])
+    at = [place for place, (known, _) in enumerate(passed) if known == edited.state]
+    others = {who for _, who in passed[at[-1] :] if who != reviewer} if at else set()
     if others:
         names = ", ".join(sorted(others))
         raise ValueError(f"changed since by {names}: export it again, or use --force")
+    if not at or state_hash(before) != state_hash(logged or before):
+        problem = "the table was made from other data, answers have come or changed since"
+        raise ValueError(f"{problem}: export it again, or use --force")
     return steps
 
 
 def _read_rows(path: str, reviewer: str) -> Iterator[tuple[Edited, str]]:
     """Read rows with who made them."""
-    first = next((record for _, record in read_records(path)), None)
-    if first is None:
-        raise DataError("holds no row", file=path)
-    if is_export(path):
-        for annotation in read_annotations(path):
-            yield row_of_annotation(annotation), reviewer or annotation.annotator
+    records = list(read_records(path))
+    if not records:
+        raise DataError("holds no row", file=path, remedy="Keep the rows of review.csv")
+    named = "Name the reviewer with --reviewer"
+    if is_export(records[0][1]):
+        for number, annotation in read_annotations(records, path):
+            who = (reviewer or annotation.annotator).strip()
+            if not who:
+                raise DataError("nobody is named", file=path, record=number, remedy=named)
+            yield row_of_annotation(annotation), who
         return
     if not reviewer.strip():
-        raise DataError("nobody is named", file=path, remedy="Name the reviewer with --reviewer")
-    for number, record in read_records(path):
+        raise DataError("nobody is named", file=path, remedy=named)
+    for number, record in records:
         try:
-            yield row_of_table(record), reviewer
+            yield row_of_table(record), reviewer.strip()
         except ValueError as error:
             remedy = "Keep the columns of review.csv"
             raise DataError(str(error), file=path, record=number, remedy=remedy) from None
@@ -173,6 +198,8 @@ def log_of(work: Workspace, question_id: str) -> list[Event]:
         DataError: the question is not under review, or the log does not fit the data.
     """
     review = read_review(work)
-    if question_id not in review.replay.states:
-        raise DataError("not under review", file=work.folder, record=question_id)
-    return [event for event in review.events if event.question_id == question_id]
+    found = [event for event in review.events if event.question_id == question_id]
+    if question_id not in review.replay.states and not found:
+        remedy = f"The questions under review stand in {work.path(ws.REVIEW)}"
+        raise DataError("not under review", file=work.folder, record=question_id, remedy=remedy)
+    return found

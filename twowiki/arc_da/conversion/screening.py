@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
+from twowiki.arc_da.conversion.crowd import has_said
 from twowiki.arc_da.folding import unicode_words
 from twowiki.arc_da.porter import stem
 from twowiki.arc_da.scoring import answer_tokens
@@ -47,13 +48,13 @@ def screen_question(
     """Judge one question by its workers' records.
 
     A question that fails while workers are still missing is `pending`, for later answers can only
-    help it.
+    help it; a worker whose answer was refused is missing.
 
     Returns:
         The record: `verdict` pass, fail or pending; `reason` (in `REASONS`) unless it passes;
         `witness` (two workers, their answers, the shared word) if it passes.
     """
-    listed = list(records)
+    listed = [record for record in records if has_said(record)]
     answered = [record for record in listed if record["status"] == "answered"]
     sharing, witness = _sharing(answered, settings)
     reason = None
@@ -88,8 +89,7 @@ def merge_answers(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     groups: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     for record in records:
         for answer in record["answers"]:
-            key = answer_tokens(answer) or (answer.casefold(),)
-            groups.setdefault(key, []).append((answer, record["worker"]))
+            groups.setdefault(answer_key(answer), []).append((answer, record["worker"]))
     merged = []
     for given in groups.values():
         wordings = Counter(text for text, _ in given)
@@ -102,6 +102,11 @@ def merge_answers(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             }
         )
     return sorted(merged, key=lambda answer: -int(str(answer["support"])))
+
+
+def answer_key(text: str) -> tuple[str, ...]:
+    """Give what answers have in common that differ in case, punctuation and articles alone."""
+    return answer_tokens(text) or (text.casefold(),)
 
 
 def majority(categories: Mapping[str, int]) -> str | None:

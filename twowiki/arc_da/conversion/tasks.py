@@ -19,6 +19,7 @@ from twowiki.arc_da.label_studio import project, template
 FORMATS = ("label-studio", "csv", "mturk")
 SHEET = ("question_id", "question", "answers", "category", "worker_id")
 PER_HIT = 5
+_FORMULA = ("=", "+", "-", "@", "'")
 
 
 def choose_open(
@@ -107,7 +108,7 @@ def _mturk(questions: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     for start in range(0, len(questions), PER_HIT):
         cells: list[str] = []
         for question in questions[start : start + PER_HIT]:
-            cells += [question["question_id"], html.escape(question["question"])]
+            cells += [html_cell(question["question_id"]), html_cell(question["question"])]
         rows.append(cells + [""] * (2 * PER_HIT - len(cells)))
     one = template("mturk_question.html")
     design = (
@@ -116,26 +117,34 @@ def _mturk(questions: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         + "".join(one.replace("@", str(place)) for place in places)
         + template("mturk_tail.html")
     )
-    return {"mturk_input.csv": to_csv(rows), "mturk_design.html": design}
+    return {"mturk_input.csv": _csv(rows), "mturk_design.html": design}
 
 
 def to_csv(rows: Iterable[Sequence[Any]]) -> str:
     """Write rows as CSV, `LF` line ends; a leading = + - @ is kept from being a formula."""
+    return _csv([[guard_cell(str(cell)) for cell in row] for row in rows])
+
+
+def html_cell(text: str) -> str:
+    """Write a text for a page that a table fills in; a leading sign of a formula as its number."""
+    escaped = html.escape(text)
+    return f"&#{ord(escaped[0])};{escaped[1:]}" if escaped[:1] in _FORMULA else escaped
+
+
+def _csv(rows: Iterable[Sequence[str]]) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(
-        [[guard_cell(str(cell)) for cell in row] for row in rows]
-    )
+    csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
 
 
 def guard_cell(text: str) -> str:
     """Put an apostrophe before what a spreadsheet would take for a formula."""
-    return "'" + text if text[:1] in ("=", "+", "-", "@", "'") else text
+    return "'" + text if text[:1] in _FORMULA else text
 
 
 def free_cell(text: str) -> str:
     """Take the apostrophe of `guard_cell` away again."""
-    return text[1:] if text[:1] == "'" and text[1:2] in ("=", "+", "-", "@", "'") else text
+    return text[1:] if text[:1] == "'" and text[1:2] in _FORMULA else text
 
 
 def _json(value: Any) -> str:

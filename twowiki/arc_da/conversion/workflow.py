@@ -1,45 +1,41 @@
 """Run the stages in a folder: read what the stage before wrote, write this stage's files, count.
 
-Thin: each stage's rules live in its own module. Every file is written aside and renamed, and a
-stage that ran on the same inputs with the same settings is not run again.
+Thin: each stage's rules live in its own module. Callers hold the folder's lock
+(`Workspace.opened`); all files of a stage change together, and a stage that ran on the same inputs
+with the same settings is not run again.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
-import secrets
-from collections.abc import Collection, Sequence
-from pathlib import Path
+import json
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from twowiki.arc_da.conversion import filtering, importing, screening, tasks
 from twowiki.arc_da.conversion import workspace as ws
-from twowiki.arc_da.conversion.crowd import Submission
+from twowiki.arc_da.conversion.crowd import Submission, has_said
+from twowiki.arc_da.conversion.hiding import secret_key
 from twowiki.arc_da.conversion.release import count_stages, release_files
-from twowiki.arc_da.conversion.review import (
-    Event,
-    Replay,
-    State,
-    first_state,
-    parse_event,
-    replay,
-)
+from twowiki.arc_da.conversion.review import Event, Replay, parse_event, replay
+from twowiki.arc_da.conversion.review_state import State, first_state
 from twowiki.arc_da.conversion.rules import RuleSet
 from twowiki.arc_da.conversion.screening import ScreenSettings
 from twowiki.arc_da.conversion.workspace import Workspace
 from twowiki.arc_da.schema import MultipleChoice
 from twowiki.errors import DataError
-from twowiki.files import write_json_lines
 
 KEY_FILE = "worker.key"
+PEOPLE = 5  # workers a question, as in the paper
+FORMATS = ("label-studio", "csv")
 
 
 class Result(NamedTuple):
-    """What a stage did: its counts, and whether it had been done before on the same inputs."""
+    """What a stage did: its counts, whether it had been done before, earlier files now gone."""
 
     counts: dict[str, Any]
     was_done: bool = False
+    gone: tuple[str, ...] = ()
 
 
 class Reviewed(NamedTuple):
@@ -68,44 +64,58 @@ def run_filter(work: Workspace, questions: Sequence[MultipleChoice], rules: Rule
     if work.is_done("filter", fingerprint):
         return Result(work.manifest()["filter"]["counts"], was_done=True)
     records = [filtering.filter_record(source, rules) for source in sources]
-    write_json_lines(work.path(ws.SOURCE), sources)
-    write_json_lines(work.path(ws.FILTERED), records)
     counts = filtering.count_filtered(records)
-    work.finish("filter", fingerprint, counts)
+    files = {ws.SOURCE: lines(sources), ws.FILTERED: lines(records)}
+    work.commit("filter", fingerprint, counts, files)
     return Result(counts)
 
 
 def export_tasks(
     work: Workspace,
-    formats: Sequence[str],
+    formats: Sequence[str] | None = None,
     *,
-    people: int,
+    people: int | None = None,
     seed: int,
     everything: bool = False,
     overwrite: bool = False,
 ) -> Result:
     """Write tasks for the questions that still lack answers (or for all kept ones).
 
+    Args:
+        work: the conversion's folder.
+        formats: out of `tasks.FORMATS`; by default those of the export before.
+        people: workers a question; by default as in the export before.
+        seed: of the questions' order.
+        everything: also questions that have all answers.
+        overwrite: overwrite sheets that were filled in.
+
     Raises:
         DataError: the filter has not run, or a sheet of an earlier export was filled in since.
     """
     work.require("export-tasks")
+    formats = list(formats or work.setting("export-tasks", "formats") or FORMATS)
+    people = people or wanted_people(work)
     answered: dict[str, int] = {}
     if work.path(ws.CROWD).exists() and not everything:
-        for record in work.read(ws.CROWD):
-            if record["status"] != "refused":
-                answered[record["question_id"]] = answered.get(record["question_id"], 0) + 1
+        for record in filter(has_said, work.read(ws.CROWD)):
+            answered[record["question_id"]] = answered.get(record["question_id"], 0) + 1
     chosen = tasks.choose_open(work.read(ws.FILTERED), answered, people)
-    settings = {"formats": list(formats), "people": people, "seed": seed}
+    settings = {"formats": formats, "people": people, "seed": seed}
     made = tasks.task_files(chosen, formats, people=people, seed=seed)
-    work.replace_folder("export-tasks", made, overwrite=overwrite)
     counts = {
         "questions": len(chosen),
         "answers_wanted": sum(question["wanted"] for question in chosen),
         "files": sorted(made),
     }
-    work.finish("export-tasks", work.fingerprint("export-tasks", settings), counts, made)
-    return Result(counts)
+    files = {f"{ws.TASKS}/{name}": text for name, text in made.items()}
+    fingerprint = work.fingerprint("export-tasks", settings)
+    gone = work.commit("export-tasks", fingerprint, counts, files, overwrite=overwrite)
+    return Result(counts, gone=tuple(gone))
+
+
+def wanted_people(work: Workspace) -> int:
+    """Give how many workers each question was last given to."""
+    return int(work.setting("export-tasks", "people") or PEOPLE)
 
 
 def import_answers(
@@ -114,19 +124,20 @@ def import_answers(
     """Merge files of answers into the crowd file.
 
     Raises:
-        DataError: a file is of no known kind, or names nobody.
+        DataError: a file is of no known kind, or names nobody, or the key is another one.
     """
     work.require("import-answers")
-    key = secret_key(Path(key_file) if key_file else work.path(KEY_FILE), may_make=not key_file)
+    used = work.path(ws.CROWD).exists()
+    key = secret_key(work.path(KEY_FILE), given=key_file, used=used)
     filtered = {record["question_id"]: record for record in work.read(ws.FILTERED)}
     sources = {record["question_id"]: record for record in work.read(ws.SOURCE)}
-    known = list(work.read(ws.CROWD)) if work.path(ws.CROWD).exists() else []
+    known = list(work.read(ws.CROWD)) if used else []
     given: list[Submission] = []
     for file in files:
         given += importing.read_submissions(file, worker=worker)
     records, counts = importing.merge_submissions(known, given, filtered, sources, key)
-    write_json_lines(work.path(ws.CROWD), records)
-    work.finish("import-answers", work.fingerprint("import-answers", {}), counts)
+    fingerprint = work.fingerprint("import-answers", {})
+    work.commit("import-answers", fingerprint, counts, {ws.CROWD: lines(records)})
     return Result(counts)
 
 
@@ -147,9 +158,8 @@ def run_screen(work: Workspace, settings: ScreenSettings) -> Result:
         for record in filtered
         if record["kept"]
     ]
-    write_json_lines(work.path(ws.SCREENED), screened)
     counts = screening.count_screened(screened, len(filtered))
-    work.finish("screen", fingerprint, counts)
+    work.commit("screen", fingerprint, counts, {ws.SCREENED: lines(screened)})
     return Result(counts)
 
 
@@ -157,24 +167,45 @@ def read_review(work: Workspace) -> Reviewed:
     """Read all that the review stands on, and replay its log.
 
     Raises:
-        DataError: a file is missing, or the log does not fit the data.
+        DataError: a file is missing, the filter ran again since the screening, or the log was
+            changed.
     """
     sources = {record["question_id"]: record for record in work.read(ws.SOURCE)}
     filtered = {record["question_id"]: record for record in work.read(ws.FILTERED)}
     screened = {record["question_id"]: record for record in work.read(ws.SCREENED)}
+    _check_joined(work, sources, filtered, screened)
     first: dict[str, State] = {
         name: first_state(record, filtered[name]["question"], sources[name])
         for name, record in screened.items()
         if record["verdict"] == "pass"
     }
     path, events = work.path(ws.EVENTS), []
-    if path.exists():
-        try:
+    try:
+        if path.exists():
             events = [parse_event(record) for record in work.read(ws.EVENTS)]
-            return Reviewed(sources, filtered, screened, events, replay(first, events))
-        except DataError as error:
-            raise error.at(path) from None
-    return Reviewed(sources, filtered, screened, events, replay(first, events))
+        replayed = replay(first, events)
+    except DataError as error:
+        raise error.at(path) from None
+    work.check_unchanged("review-import")
+    return Reviewed(sources, filtered, screened, events, replayed)
+
+
+def _check_joined(
+    work: Workspace,
+    sources: Collection[str],
+    filtered: dict[str, dict[str, Any]],
+    screened: Collection[str],
+) -> None:
+    """Check that the stages' files speak of the same questions."""
+    kept = {name for name, record in filtered.items() if record["kept"]}
+    for stage, name, fits in (
+        ("filter", ws.FILTERED, filtered.keys() == set(sources)),
+        ("screen", ws.SCREENED, kept == set(screened)),
+    ):
+        if not fits:
+            problem = "holds other questions than the stage before gives"
+            remedy = f"Run again: {ws.STAGES[stage].command} {work.folder}"
+            raise DataError(problem, file=work.path(name), remedy=remedy)
 
 
 def run_release(work: Workspace, *, allowed: Collection[str] = ()) -> Result:
@@ -191,38 +222,28 @@ def run_release(work: Workspace, *, allowed: Collection[str] = ()) -> Result:
         list(review.screened.values()),
         review.replay.states,
         review.events,
+        aside=review.replay.aside,
         allowed=allowed,
     )
-    work.replace_folder("release", made, overwrite=True)
     counts = stage_counts(review)
-    settings = {"allowed": sorted(allowed)}
-    work.finish("release", work.fingerprint("release", settings), counts, made)
-    return Result(counts)
+    fingerprint = work.fingerprint("release", {"allowed": sorted(allowed)})
+    files = {f"{ws.RELEASE}/{name}": text for name, text in made.items()}
+    return Result(counts, gone=tuple(work.commit("release", fingerprint, counts, files)))
 
 
 def stage_counts(review: Reviewed) -> dict[str, Any]:
     """Count what each stage removed."""
     return count_stages(
-        list(review.filtered.values()), list(review.screened.values()), review.replay.states
+        list(review.filtered.values()),
+        list(review.screened.values()),
+        review.replay.states,
+        review.replay.aside,
     )
 
 
-def secret_key(path: Path, *, may_make: bool) -> bytes:
-    """Read the secret that hides people's ids; make one in a new folder.
-
-    Raises:
-        DataError: there is none and none may be made, or it is empty.
-    """
-    if not path.exists():
-        if not may_make:
-            raise DataError("no such key file", file=path, remedy="Write any secret text into it")
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as stream:
-            stream.write(secrets.token_hex(32) + "\n")
-    key = path.read_bytes().strip()
-    if not key:
-        raise DataError("the key file is empty", file=path, remedy="Write any secret text into it")
-    return key
+def lines(records: Iterable[Any]) -> str:
+    """Write one JSON value a line."""
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
 def _digest(text: str) -> str:

@@ -2,20 +2,23 @@
 
 In: a folder. Out: paths, and a manifest with each stage's settings, counts and file hashes. A stage
 whose inputs and settings have not changed is not run again; one whose input is missing names the
-command that makes it. Nothing here depends on the clock.
+command that makes it. A stage's files and the manifest change together. Nothing here depends on
+the clock.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from twowiki.arc_da.folders import locked, refuse_edited, text_hash, write_together
 from twowiki.arc_da.records import read_records
 from twowiki.errors import DataError
-from twowiki.files import sha256_of, write_json, write_text
+from twowiki.files import sha256_of
 
 
 class Stage(NamedTuple):
@@ -46,6 +49,49 @@ STAGES = {
 }
 
 
+# what a record of each file must have at least; anything else is no file of ours
+FIELDS: dict[str, dict[str, type | tuple[type, ...]]] = {
+    SOURCE: {
+        "question_id": str,
+        "split": str,
+        "tag": str,
+        "stem": str,
+        "choices": list,
+        "answer_key": (str, type(None)),
+        "hash": str,
+    },
+    FILTERED: {
+        "question_id": str,
+        "split": str,
+        "question": str,
+        "kept": bool,
+        "hits": list,
+        "reason": (str, type(None)),
+        "suggestion": (str, type(None)),
+    },
+    CROWD: {
+        "question_id": str,
+        "worker": str,
+        "answers": list,
+        "status": str,
+        "flags": list,
+        "category": (str, type(None)),
+        "reason": (str, type(None)),
+        "submitted_at": str,
+    },
+    SCREENED: {
+        "question_id": str,
+        "verdict": str,
+        "reason": (str, type(None)),
+        "answers": list,
+        "workers": int,
+        "workers_answered": int,
+        "categories": dict,
+    },
+}
+_ENTRY = ("settings", "inputs", "outputs", "counts")
+
+
 class Workspace:
     """The folder of one conversion.
 
@@ -60,6 +106,23 @@ class Workspace:
         self.folder = Path(folder)
         if self.folder.is_file():
             raise DataError("is a file, not a folder to work in", file=folder)
+
+    @classmethod
+    @contextmanager
+    def opened(cls, folder: str | PathLike[str], *, make: bool = False) -> Iterator[Workspace]:
+        """Open the folder and keep other commands out of it meanwhile; `make` it if need be.
+
+        Raises:
+            DataError: there is a file of that name, or another command works there.
+        """
+        work = cls(folder)
+        if make:
+            work.folder.mkdir(parents=True, exist_ok=True)
+        if not work.folder.is_dir():
+            yield work  # whatever the stage needs is missing, which it says itself
+            return
+        with locked(work.folder):
+            yield work
 
     def path(self, name: str) -> Path:
         """Give a file's place in the folder."""
@@ -80,14 +143,23 @@ class Workspace:
         """Read a stage's records.
 
         Raises:
-            DataError: the file is missing; the remedy is the command that makes it.
+            DataError: the file is missing, or a record is not of its kind; the remedy is the
+                command that makes it.
         """
         path = self.path(name)
         if not path.exists():
             raise DataError("no such file", file=path, remedy=self._remedy(name))
         if not path.stat().st_size:
+            if name in (SOURCE, FILTERED):
+                raise DataError("is empty", file=path, remedy=self._remedy(name))
             return
-        for _, record in read_records(str(path)):
+        for number, record in read_records(str(path)):
+            for field, kind in FIELDS.get(name, {}).items():
+                if not isinstance(record, dict) or not isinstance(record.get(field, ...), kind):
+                    problem = "is not what the conversion writes here"
+                    raise DataError(
+                        problem, file=path, record=number, field=field, remedy=self._remedy(name)
+                    )
             yield record
 
     def fingerprint(self, stage: str, settings: Mapping[str, Any], **inputs: str) -> dict[str, Any]:
@@ -105,48 +177,73 @@ class Workspace:
             for name, digest in entry["outputs"].items()
         )
 
-    def finish(
+    def commit(
         self,
         stage: str,
         fingerprint: Mapping[str, Any],
         counts: Mapping[str, Any],
-        made: Iterable[str] = (),
-    ) -> None:
-        """Write into the manifest what a stage did; `made` are the files of a stage's folder."""
-        names = STAGES[stage].writes
-        written = [f"{names[0]}/{name}" for name in made] or list(names)
-        outputs = {name: sha256_of(self.path(name)) for name in written}
+        files: Mapping[str, str],
+        *,
+        overwrite: bool = False,
+    ) -> list[str]:
+        """Write what a stage made, and into the manifest what it did, as one step.
+
+        In a stage's folder, what an earlier run left there goes; files that other hands put there
+        stay.
+
+        Args:
+            stage: its name.
+            fingerprint: what `fingerprint` gave before the stage ran.
+            counts: what it did.
+            files: texts by name, relative to the work folder.
+            overwrite: also overwrite files that people have edited.
+
+        Returns:
+            The names of an earlier run's files that are gone.
+
+        Raises:
+            DataError: a file in the stage's folder was edited (and `overwrite` is not said).
+        """
+        before = self._outputs(stage)
+        own = {name: text for name, text in files.items() if "/" in name}
+        if not overwrite:
+            known = {name: digest for name, digest in before.items() if "/" in name}
+            remedy = "Import it first and move it away, or overwrite it with --force"
+            if stage == "release":
+                remedy = "Move it away"
+            refuse_edited(self.folder, own, known, remedy=remedy)
+        outputs = {name: text_hash(text) for name, text in files.items()}
         entry = {**fingerprint, "outputs": outputs, "counts": _plain(counts)}
         entries = {**self.manifest(), stage: entry}
         ordered = {name: entries[name] for name in STAGES if name in entries}
-        write_json(self.path(MANIFEST), ordered)
+        text = json.dumps(ordered, ensure_ascii=False, indent=2) + "\n"
+        gone = [name for name in before if name not in files and self.path(name).is_file()]
+        write_together(self.folder, {**files, MANIFEST: text}, remove=gone)
+        return gone
 
-    def replace_folder(
-        self, stage: str, made: Mapping[str, str], *, overwrite: bool = False
-    ) -> None:
-        """Write a stage's folder, and remove what an earlier run of the stage left there.
-
-        Files that other hands put there stay.
+    def check_unchanged(self, stage: str) -> None:
+        """Check that a stage's files are those that its last run wrote.
 
         Raises:
-            DataError: a file of an earlier run was edited since (and `overwrite` is not said).
+            DataError: one is not.
         """
-        folder = self.path(STAGES[stage].writes[0])
-        before = self.manifest().get(stage, {}).get("outputs", {})
-        for name, digest in before.items():
+        for name, digest in self._outputs(stage).items():
             path = self.path(name)
-            if path.is_file() and sha256_of(path) != digest and not overwrite:
-                problem = "was edited since it was written, and would be lost"
-                remedy = "Import it first and move it away, or overwrite it with --force"
+            if not path.is_file() or sha256_of(path) != digest:
+                remedy = f"Restore it; if this one is the right one, remove {self.path(MANIFEST)}"
+                problem = f"is not the file that {STAGES[stage].command} wrote last"
                 raise DataError(problem, file=path, remedy=remedy)
-        for name, text in made.items():
-            write_text(folder / name, text)
-        for name in before:
-            if self.path(name).name not in made:
-                self.path(name).unlink(missing_ok=True)
+
+    def setting(self, stage: str, name: str) -> Any:
+        """Give a setting of a stage's last run; None if it has not run."""
+        return self.manifest().get(stage, {}).get("settings", {}).get(name)
 
     def manifest(self) -> dict[str, Any]:
-        """Read what each stage did so far; empty before the first."""
+        """Read what each stage did so far; empty before the first.
+
+        Raises:
+            DataError: it is damaged.
+        """
         path = self.path(MANIFEST)
         if not path.is_file():
             return {}
@@ -154,7 +251,7 @@ class Workspace:
             entries = json.loads(path.read_text(encoding="utf-8"))
         except ValueError:
             entries = None
-        if not isinstance(entries, dict):
+        if not isinstance(entries, dict) or not all(map(_is_entry, entries.values())):
             raise DataError("is damaged", file=path, remedy="Remove it; stages will run again")
         return entries
 
@@ -174,6 +271,9 @@ class Workspace:
             states[name] = f"stale: {', '.join(changed)} changed since" if changed else "done"
         return states
 
+    def _outputs(self, stage: str) -> dict[str, str]:
+        return dict(self.manifest().get(stage, {}).get("outputs", {}))
+
     def _remedy(self, name: str) -> str:
         """Name the command to begin with: the earliest stage that has not run."""
         maker = _maker(name)
@@ -181,6 +281,11 @@ class Workspace:
             if not self.path(read).exists():
                 return self._remedy(read)
         return f"Make it with: {maker.command} {self.folder}"
+
+
+def _is_entry(entry: Any) -> bool:
+    """Whether a value of the manifest is a stage's entry."""
+    return isinstance(entry, dict) and all(isinstance(entry.get(key), dict) for key in _ENTRY)
 
 
 def _maker(name: str) -> Stage:

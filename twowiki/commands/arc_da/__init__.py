@@ -46,6 +46,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         command.set_defaults(run_subcommand=module.run)
 
 
+def written(value: str) -> str:
+    """Read an argument that goes into a file, whatever encoding the terminal claims to have.
+
+    Raises:
+        argparse.ArgumentTypeError: its bytes are no UTF-8.
+    """
+    try:
+        return value.encode("utf-8", "surrogateescape").decode("utf-8")
+    except UnicodeError:
+        raise argparse.ArgumentTypeError(f"{value!a} is not UTF-8 text") from None
+
+
 def run(args: argparse.Namespace) -> int:
     """Run the chosen subcommand; give its exit status."""
     return int(args.run_subcommand(args))

@@ -31,7 +31,10 @@ def run(args: argparse.Namespace) -> int:
     if args.resamples < 1 or args.seed < 0:
         raise DataError("--resamples must be at least 1, --seed at least 0")
     settings = HumanSettings(resamples=args.resamples, seed=args.seed)
-    report = score_experts(read_ratings(args.ratings, expert=True), settings)
+    try:
+        report = score_experts(read_ratings(args.ratings, expert=True), settings)
+    except DataError as error:
+        raise error.at(args.ratings) from None
     print(render_scores(report), end="")
     alpha = report["alpha_interval"]
     if alpha == alpha:

@@ -21,10 +21,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format",
         nargs="+",
         choices=FORMATS,
-        default=list(FORMATS[:2]),
-        help="what to write; the sheets (csv) are always written",
+        help="what to write; by default as last time, else label-studio; the sheets (csv) always",
     )
-    parser.add_argument("--people", type=int, default=5, help="workers a question")
+    parser.add_argument(
+        "--people", type=int, help="workers a question (by default as last time, else 5)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the questions' order")
     parser.add_argument("--all", action="store_true", help="also questions that have all answers")
     parser.add_argument("--force", action="store_true", help="overwrite sheets that were filled in")
@@ -36,19 +37,23 @@ def run(args: argparse.Namespace) -> int:
     from twowiki.arc_da.conversion.workspace import TASKS, Workspace
     from twowiki.errors import DataError
 
-    if not 1 <= args.people <= 50:
+    if args.people is not None and not 1 <= args.people <= 50:
         raise DataError("--people must lie between 1 and 50")
-    work = Workspace(args.work)
-    counts = export_tasks(
-        work,
-        list(dict.fromkeys([*args.format, "csv"])),
-        people=args.people,
-        seed=args.seed,
-        everything=args.all,
-        overwrite=args.force,
-    ).counts
+    formats = list(dict.fromkeys([*args.format, "csv"])) if args.format else None
+    with Workspace.opened(args.work) as work:
+        result = export_tasks(
+            work,
+            formats,
+            people=args.people,
+            seed=args.seed,
+            everything=args.all,
+            overwrite=args.force,
+        )
+    counts = result.counts
     print(f"{counts['questions']:,} questions lack {counts['answers_wanted']:,} answers")
     for name in counts["files"]:
         print(f"  {work.path(TASKS) / name}")
+    for name in result.gone:
+        print(f"  {work.path(name)} of the export before is gone")
     print(f"next: twowiki arc-da import-answers {args.work} FILES")
     return 0

@@ -60,7 +60,8 @@ def run(args: argparse.Namespace) -> int:
     ]
     if args.part:
         questions = [question for question in questions if question.split in args.part]
-    result = run_filter(Workspace(args.work), questions, rules)
+    with Workspace.opened(args.work, make=True) as work:
+        result = run_filter(work, questions, rules)
     print(render_filtered(result.counts, f"rules '{rules.name}'"), end="")
     if result.counts["asks_earlier"]:
         print(f"{result.counts['asks_earlier']} ask in an earlier sentence than the last")

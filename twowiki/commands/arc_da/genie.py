@@ -3,7 +3,8 @@
 Ratings: JSON lines or CSV with system, question_id, rater, rating (`strongly agree` ... `strongly
 disagree`, worth 1, .75, .5, .25, 0), and for test items `expected` (good or bad). Prints each
 system's score, the ceiling that gold answers reach if they were rated, agreement between raters
-(Krippendorff's alpha), and raters who fail the test items, with the scores without them.
+(Krippendorff's alpha), and raters who fail the test items, with the scores without them. With
+fewer than about ten raters the intervals are too narrow: a bootstrap knows no other raters.
 
   twowiki arc-da genie rating/ratings.jsonl
 """
@@ -47,6 +48,8 @@ def run(args: argparse.Namespace) -> int:
 
     if not 0 < args.confidence < 1 or args.resamples < 1 or args.seed < 0:
         raise DataError("--confidence must lie between 0 and 1, --resamples and --seed not below")
+    if not (0 <= args.least <= 1 and 0 <= args.cut_off <= 1):
+        raise DataError("--least is an accuracy, --cut-off a probability: both from 0 to 1")
     if args.components < 1 or (args.detector == "component" and args.components < 2):
         raise DataError("--detector component needs --components 2 or more")
     settings = HumanSettings(
@@ -59,7 +62,10 @@ def run(args: argparse.Namespace) -> int:
         components=args.components,
         cut_off=args.cut_off,
     )
-    report = score_ratings(read_ratings(args.ratings), settings)
+    try:
+        report = score_ratings(read_ratings(args.ratings), settings)
+    except DataError as error:
+        raise error.at(args.ratings) from None
     print(render_scores(report), end="")
     alphas = ", ".join(
         f"{level} {'-' if value != value else f'{value:.3f}'}"

@@ -3,7 +3,8 @@
 Takes exports of Label Studio (JSON, JSON_MIN, CSV), filled sheets, Mechanical Turk's results, and
 JSON lines with question_id, worker_id, answers, category; told apart by their fields. Answers are
 merged by question and worker, so a file may be read twice. Workers' ids are replaced by a keyed
-hash; the key stays in WORK/worker.key. Refused answers keep their reason.
+hash; the key stays in WORK/worker.key, and another key is refused later, for a person would count
+twice. Refused answers keep their reason.
 
   twowiki arc-da import-answers work export.json answers_1.csv --worker anna
 """
@@ -12,12 +13,16 @@ from __future__ import annotations
 
 import argparse
 
+from twowiki.commands.arc_da import written
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("work", help="the conversion's folder")
     parser.add_argument("files", nargs="+", help="files with answers")
-    parser.add_argument("--worker", default="", help="who filled the sheets, where they do not say")
+    parser.add_argument(
+        "--worker", type=written, default="", help="who filled the sheets, where they do not say"
+    )
     parser.add_argument(
         "--key-file", help="secret that hides workers' ids (by default WORK/worker.key)"
     )
@@ -28,9 +33,8 @@ def run(args: argparse.Namespace) -> int:
     from twowiki.arc_da.conversion.workflow import import_answers
     from twowiki.arc_da.conversion.workspace import Workspace
 
-    result = import_answers(
-        Workspace(args.work), args.files, worker=args.worker, key_file=args.key_file
-    )
+    with Workspace.opened(args.work) as work:
+        result = import_answers(work, args.files, worker=args.worker, key_file=args.key_file)
     counts = result.counts
     came = ", ".join(f"{count} {name}" for name, count in counts["submissions"].items())
     print(f"submissions: {came or 'none'}")

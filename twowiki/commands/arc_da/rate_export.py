@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 
+from twowiki.commands.arc_da import written
 from twowiki.errors import DataError
 
 
@@ -23,34 +24,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--system", nargs="+", metavar="NAME=FILE", default=[], help="systems' answers"
     )
     parser.add_argument("--gold-system", action="store_true", help="rate gold answers as a system")
-    parser.add_argument("--sample", type=int, help="only so many questions, drawn by the seed")
+    parser.add_argument(
+        "--sample", type=int, metavar="N", help="only so many questions, drawn by the seed"
+    )
     parser.add_argument("--tests", type=int, default=20, help="test items to judge raters by")
     parser.add_argument("--people", type=int, default=1, help="ratings an answer")
     parser.add_argument("--seed", type=int, default=0, help="of sample, order and test items")
-    parser.add_argument("--force", action="store_true", help="overwrite tasks that are there")
+    parser.add_argument("--force", action="store_true", help="overwrite tasks and ratings")
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the tasks."""
-    import json
     from pathlib import Path
     from random import Random
 
-    from twowiki.arc_da.conversion.tasks import to_csv
+    from twowiki.arc_da.folders import locked, refuse_edited, write_together
     from twowiki.arc_da.predictions import read_predictions
-    from twowiki.arc_da.rating_tasks import (
-        label_studio_tasks,
-        make_tasks,
-        rating_project,
-        sheet_rows,
-    )
+    from twowiki.arc_da.rating_tasks import RATINGS, make_tasks, task_files
     from twowiki.arc_da.sources import read_gold
-    from twowiki.files import write_json, write_json_lines, write_text
 
+    if args.sample is not None and args.sample < 1:
+        raise DataError("--sample must be at least 1")
+    if args.tests < 0 or args.people < 1:
+        raise DataError("--tests must not be negative, --people at least 1")
     out = Path(args.out)
-    if (out / "key.jsonl").exists() and not args.force:
-        remedy = "Name another folder, or overwrite with --force (ratings made by it are lost)"
-        raise DataError("holds rating tasks already", file=out, remedy=remedy)
     gold = read_gold(args.gold, split=args.split)
     questions = {record: question for record, question in gold.items() if question.has_gold}
     if args.sample:
@@ -64,13 +61,15 @@ def run(args: argparse.Namespace) -> int:
     key = make_tasks(
         questions, systems, gold_system=args.gold_system, tests=args.tests, seed=args.seed
     )
-    write_json_lines(out / "key.jsonl", key)
-    write_text(out / "ratings.csv", to_csv(sheet_rows(key)))
-    write_text(
-        out / "label_studio_tasks.json",
-        json.dumps(label_studio_tasks(key), ensure_ascii=False, indent=1) + "\n",
-    )
-    write_json(out / "label_studio_project.json", rating_project(args.people))
+    files = task_files(key, people=args.people)
+    out.mkdir(parents=True, exist_ok=True)
+    with locked(out):
+        if not args.force:
+            remedy = "Name another folder, or overwrite with --force (what people wrote is lost)"
+            if (out / "key.jsonl").exists():
+                raise DataError("holds rating tasks already", file=out, remedy=remedy)
+            refuse_edited(out, {**files, RATINGS: ""}, {}, remedy=remedy)
+        write_together(out, files, remove=[RATINGS])
     tests = sum(bool(entry["expected"]) for entry in key)
     print(f"{len(key)} tasks in {out}, {tests} of them tests; keep key.jsonl from the raters")
     print(f"next: twowiki arc-da rate-import {out} FILES")
@@ -88,5 +87,5 @@ def named_files(given: list[str]) -> dict[str, str]:
         name, mark, file = pair.partition("=")
         if not mark or not name or not file or name in found:
             raise DataError(f"{pair!r} is no new NAME=FILE", remedy="Write --system t5=t5.jsonl")
-        found[name] = file
+        found[written(name)] = file
     return found

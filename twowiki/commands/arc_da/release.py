@@ -9,6 +9,7 @@ which events touched it), stats.json and a card. The same data and log give the 
 from __future__ import annotations
 
 import argparse
+import sys
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,15 +27,15 @@ def run(args: argparse.Namespace) -> int:
     from twowiki.arc_da.conversion.release import render_stages
     from twowiki.arc_da.conversion.workflow import run_release
     from twowiki.arc_da.conversion.workspace import RELEASE, Workspace
-    from twowiki.errors import require_file
+    from twowiki.arc_da.records import read_lines
 
-    allowed: list[str] = []
-    if args.allow_repeats:
-        path = require_file(args.allow_repeats, "Write one question id a line")
-        allowed = path.read_text(encoding="utf-8-sig").split()
-    work = Workspace(args.work)
-    result = run_release(work, allowed=allowed)
+    allowed = read_lines(args.allow_repeats) if args.allow_repeats else []
+    with Workspace.opened(args.work) as work:
+        result = run_release(work, allowed=[name.strip() for name in allowed if name.strip()])
+        stale = [f"{name} is {state}" for name, state in work.states().items() if "stale" in state]
     print(render_stages(result.counts), end="")
     for file in sorted(work.path(RELEASE).iterdir()):
         print(f"  {file}")
+    for text in stale:
+        print(f"note: {text}; run it again", file=sys.stderr)
     return 0

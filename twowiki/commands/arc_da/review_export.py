@@ -25,8 +25,8 @@ def run(args: argparse.Namespace) -> int:
     from twowiki.arc_da.conversion.reviewing import export_review
     from twowiki.arc_da.conversion.workspace import REVIEW, Workspace
 
-    work = Workspace(args.work)
-    counts = export_review(work, everything=args.all, overwrite=args.force)
+    with Workspace.opened(args.work) as work:
+        counts = export_review(work, everything=args.all, overwrite=args.force)
     print(f"{counts['exported']:,} of {counts['questions']:,} questions to review")
     print(f"  {work.path(REVIEW) / 'review.csv'}")
     print(f"  {work.path(REVIEW) / 'label_studio_tasks.json'}")

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import argparse
 
+from twowiki.commands.arc_da import written
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("work", help="the conversion's folder")
     parser.add_argument("table", help="the edited review.csv, or an export of Label Studio")
-    parser.add_argument("--reviewer", default="", help="who reviewed")
+    parser.add_argument("--reviewer", type=written, default="", help="who reviewed")
     parser.add_argument(
         "--at", help="time to write into the log, as 2026-01-31T12:00:00Z (by default now)"
     )
@@ -42,14 +44,15 @@ def run(args: argparse.Namespace) -> int:
     except ValueError:
         raise DataError(f"--at {args.at!r} is no time", remedy="Write 2026-01-31T12:00Z") from None
     at = given.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    found = import_review(
-        Workspace(args.work),
-        args.table,
-        reviewer=args.reviewer,
-        at=at,
-        longest=args.longest,
-        force=args.force,
-    )
+    with Workspace.opened(args.work) as work:
+        found = import_review(
+            work,
+            args.table,
+            reviewer=args.reviewer,
+            at=at,
+            longest=args.longest,
+            force=args.force,
+        )
     for name, count in found.counts.items():
         print(f"{name:<20}{count:>8,}")
     for question_id, problem in found.problems:

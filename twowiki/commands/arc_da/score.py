@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from twowiki.commands.arc_da import written
 from twowiki.errors import DataError
 
 if TYPE_CHECKING:
@@ -97,7 +98,12 @@ def run(args: argparse.Namespace) -> int:
         remedy = "A blind test set cannot be scored here"
         raise DataError("no question has a gold answer", file=args.gold, remedy=remedy)
     report = make_report(first, settings)
+    if args.golds == "no_mc":
+        joined = sum(question.key_text is not None for question in first.questions.values())
+        report["right_options_known"] = joined
     print(render_report(report, groups=args.by), end="")
+    if args.golds == "no_mc":
+        print(f"right options known, and no gold answers: {joined} of {report['n']} questions")
     if systems:
         report["versus"] = compare_systems(first, systems, settings, rounds=args.rounds)
         print("\n" + render_comparison(report["versus"]), end="")
@@ -135,6 +141,10 @@ def _read_gold(args: argparse.Namespace) -> tuple[Mapping[str, Question], Mappin
             raise DataError("--golds no_mc needs ARC's files", remedy="Give them with --arc DIR")
         arc = index_by_id(read_multiple_choice(args.arc))
         questions = without_choice_golds(everything, arc)
+        if not any(question.key_text is not None for question in questions.values()):
+            problem = "knows the right option of none of these questions, so --golds no_mc is moot"
+            remedy = "Give the ARC files of the same splits"
+            raise DataError(problem, file=args.arc[0], remedy=remedy)
     if args.subset:
         questions = {record: questions[record] for record in read_ids(args.subset, everything)}
     return everything, questions
@@ -147,7 +157,7 @@ def _provenance(args: argparse.Namespace) -> dict[str, Any]:
 
     named = [args.predictions, *args.versus, args.gold, *([args.subset] if args.subset else [])]
     return {
-        "command": ["twowiki", *sys.argv[1:]],
-        "files": {name: sha256_of(name) for name in named if Path(name).is_file()},
+        "command": ["twowiki", *map(written, sys.argv[1:])],
+        "files": {written(name): sha256_of(name) for name in named if Path(name).is_file()},
         "versions": {"twowiki": __version__, "python": sys.version.split()[0]},
     }

@@ -16,28 +16,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("work", help="the conversion's folder")
     parser.add_argument("--min-workers", type=int, default=2, help="workers who must have answered")
     parser.add_argument("--min-sharing", type=int, default=2, help="workers who must share a word")
-    parser.add_argument("--people", type=int, default=5, help="workers a question was given to")
+    parser.add_argument(
+        "--people",
+        type=int,
+        help="workers a question was given to (by default as export-tasks was told, else 5)",
+    )
     parser.add_argument("--stemming", action="store_true", help="compare the words' stems")
     parser.add_argument("--stop-words", metavar="FILE", help="one word a line, instead of ours")
 
 
 def run(args: argparse.Namespace) -> int:
     """Screen, and print the verdicts."""
-    from pathlib import Path
-
     from twowiki.arc_da.conversion.screening import PAPER_REMOVED, REASONS, ScreenSettings
-    from twowiki.arc_da.conversion.workflow import run_screen
+    from twowiki.arc_da.conversion.workflow import run_screen, wanted_people
     from twowiki.arc_da.conversion.workspace import Workspace
-    from twowiki.errors import DataError, require_file
+    from twowiki.arc_da.records import read_lines
+    from twowiki.errors import DataError
 
-    if min(args.min_workers, args.min_sharing, args.people) < 1:
+    given = (args.min_workers, args.min_sharing, 1 if args.people is None else args.people)
+    if min(given) < 1:
         raise DataError("--min-workers, --min-sharing and --people must be at least 1")
-    settings = ScreenSettings(args.min_workers, args.min_sharing, args.people, args.stemming)
-    if args.stop_words:
-        path: Path = require_file(args.stop_words, "Write one word a line")
-        words = path.read_text(encoding="utf-8-sig").casefold().split()
-        settings = settings._replace(stop_words=tuple(sorted(set(words))))
-    result = run_screen(Workspace(args.work), settings)
+    with Workspace.opened(args.work) as work:
+        people = args.people or wanted_people(work)
+        settings = ScreenSettings(args.min_workers, args.min_sharing, people, args.stemming)
+        if args.stop_words:
+            words = " ".join(read_lines(args.stop_words)).casefold().split()
+            settings = settings._replace(stop_words=tuple(sorted(set(words))))
+        result = run_screen(work, settings)
     counts = result.counts
     verdicts = ", ".join(f"{name} {count:,}" for name, count in counts["verdicts"].items())
     print(f"{counts['questions']:,} questions: {verdicts}")

@@ -18,26 +18,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the stages, or one question's events."""
     from twowiki.arc_da.conversion.release import render_stages
+    from twowiki.arc_da.conversion.review import describe_event
     from twowiki.arc_da.conversion.reviewing import log_of
-    from twowiki.arc_da.conversion.workflow import read_review, stage_counts
-    from twowiki.arc_da.conversion.workspace import SCREENED, STAGES, Workspace
+    from twowiki.arc_da.conversion.workflow import read_review, stage_counts, wanted_people
+    from twowiki.arc_da.conversion.workspace import FILTERED, SCREENED, STAGES, Workspace
     from twowiki.errors import DataError
 
-    work = Workspace(args.work)
-    if not work.manifest():
-        remedy = f"Begin with: twowiki arc-da filter {args.work} --arc ARC"
-        raise DataError("no conversion has begun here", file=args.work, remedy=remedy)
-    if args.question:
-        for event in log_of(work, args.question):
-            change = " -> ".join(repr(text) for text in (event.before, event.after) if text)
-            why = f" ({event.reason})" if event.reason else ""
-            print(f"{event.seq:>6} {event.at} {event.reviewer}: {event.op} {change}{why}")
-        return 0
-    states = work.states()
-    for name, state in states.items():
-        print(f"{name:<18}{state}")
-    if work.path(SCREENED).exists():
-        print("\n" + render_stages(stage_counts(read_review(work))), end="")
+    with Workspace.opened(args.work) as work:
+        if not work.manifest():
+            remedy = f"Begin with: twowiki arc-da filter {args.work} --arc ARC"
+            raise DataError("no conversion has begun here", file=args.work, remedy=remedy)
+        if args.question:
+            for event in log_of(work, args.question):
+                print(describe_event(event))
+            return 0
+        states = work.states()
+        for name, state in states.items():
+            print(f"{name:<18}{state}")
+        print(f"workers a question: {wanted_people(work)}")
+        if FILTERED in states["screen"]:
+            print(f"no counts, for {FILTERED} changed since the screening")
+        elif work.path(SCREENED).exists():
+            print("\n" + render_stages(stage_counts(read_review(work))), end="")
     waiting = next((name for name, state in states.items() if state != "done"), None)
     print(f"next: {STAGES[waiting].command} {args.work}" if waiting else "all stages are done")
     return 0
