@@ -223,3 +223,18 @@ def test_a_distractor_does_not_answer_the_question(tmp_path: Path):
     make(dumps, tmp_path, types=("compositional",))
     for sample in samples_of(tmp_path):
         assert "Reel of 1 Book" not in dict(sample["context"])
+
+
+def test_a_nationality_is_asked_for_as_the_page_writes_it(tmp_path: Path):
+    dumps = films_of(
+        (1, "Ala Ton", "Ala Ton was a Veltrian poet.", {"P27": [81]}),
+        (2, "Bo Ton", "Bo Ton was a poet in Tarnland.", {"P27": [82]}),
+    )
+    dumps.add(81, "Veltria", (), {"P1549": ["Veltrian"]})
+    dumps.add(82, "Tarnland", (), {"P1549": ["Tarnish"]})
+    make(dumps, tmp_path, types=("compositional",))
+    asked = {sample["answer"]: sample["wordings"] for sample in samples_of(tmp_path)}
+    assert asked == {
+        "Veltrian": ["What nationality is the director of film Reel of 1?"],
+        "Tarnland": ["Which country is the director of film Reel of 2 from?"],
+    }

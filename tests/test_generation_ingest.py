@@ -332,3 +332,18 @@ def test_workers_and_stops_change_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     for one in sorted((tmp_path / "1").rglob("*.parquet")):
         other = tmp_path / "2" / one.relative_to(tmp_path / "1")
         assert one.read_bytes() == other.read_bytes()
+
+
+@pytest.mark.slow
+def test_pages_of_xml_are_read_by_spawned_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ingesting, "BLOCK_BYTES", 200)
+    pages = "".join(
+        f"<page><title>Oru {number}</title><ns>0</ns><id>{number}</id>"
+        f"<text>'''Oru {number}''' was born on {{{{birth date|1907|3|{number}}}}}.</text></page>\n"
+        for number in (1, 2, 3)
+    )
+    path = pack(tmp_path / "pages.xml.bz2", f"<mediawiki>\n{pages}</mediawiki>".encode())
+    files, form = paragraph_files(path)
+    assert ingest(files, form, tmp_path / "out", workers=2)["pages"] == 3
+    texts = [row["text"] for row in read_rows(tmp_path / "out" / "sentences")]
+    assert texts == [f"Oru {n} was born on {n} March 1907." for n in (1, 2, 3)]

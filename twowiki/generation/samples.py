@@ -115,11 +115,20 @@ def plan_chain(row: Mapping[str, Any], world: World, style: Style) -> Plan | Dro
                 world.entity(bridge).parent, "spouse"
             )
         forms = compositional_forms(first, r2, world.entity(start).type, style.wording)
+        if r2 == "country of citizenship" and style.wording != PAPER:
+            forms = _fitting(forms, row, world)
         kind = "compositional"
     wordings = _filled(forms, slots, style)
     if not wordings:
         return Drop("no_template")
     return Plan(kind, [start, bridge], facts, False, wordings, [], [[start, bridge]], notes)
+
+
+def _fitting(forms: list[Form], row: Mapping[str, Any], world: World) -> list[Form]:
+    """Ask for a nationality where the page writes one, for a country where it names that."""
+    names = world.names(row["a"])
+    adjective = any(name.kind == "demonym" and name.norm == row["norm2"] for name in names)
+    return [form for form in forms if ("nationality" in form.text) == adjective] or forms
 
 
 def _inferred_word(row: Mapping[str, Any], world: World) -> str:
