@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.arc_da_conversion import ALONE, CROWD, begin, edit, imported
 from tests.arc_da_files import ARC, arc_da, read_lines, read_table, write_lines, write_table
 from twowiki.arc_da.conversion.release import check_repeats
 from twowiki.arc_da.conversion.review import chain, parse_event, replay
@@ -27,32 +28,6 @@ from twowiki.arc_da.schema import Question
 from twowiki.arc_da.sources import read_questions
 from twowiki.errors import DataError
 
-CROWD = {
-    "ARCEZ_Pond_1": ["liquid changing to a solid", "phase transition", "change of state; a phase"],
-    "ARCEZ_Pond_3": ["food", "shelter; food", "food"],
-    "ARCEZ_Kite_1": ["gravity", "Gravity.", "the wind"],
-    "ARCEZ_Kite_2": ["a ruler", "tape measure", "a tape"],
-    "ARCCH_Glade_1": ["they carry water", "they hold the plant up", "carry water"],
-    "ARCEZ_Marsh_1": ["an invisible gas in the air", "an invisible gas", "gas"],
-    "ARCEZ_Marsh_2": ["methane", "natural gas", "don't know"],
-}
-ALONE = {"ARCEZ_Marsh_2"}  # no word in common: fails when all have answered
-
-
-def begin(folder: Path, people: int = 3) -> Path:
-    """Run the stages up to the screening, with three workers a question."""
-    assert arc_da("filter", folder, "--arc", ARC) == 0
-    lines = [
-        {"question_id": question, "worker_id": f"w{place}", "answers": text}
-        for question, texts in CROWD.items()
-        for place, text in enumerate(texts)
-    ]
-    (folder / "worker.key").write_text("secret\n", encoding="utf-8")
-    assert arc_da("import-answers", folder, write_lines(folder / "in.jsonl", lines)) == 0
-    assert arc_da("screen", folder, "--people", people) == 0
-    assert arc_da("review-export", folder) == 0
-    return folder
-
 
 @pytest.fixture(scope="module")
 def screened(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -64,20 +39,6 @@ def work(screened: Path, tmp_path: Path) -> Path:
     folder = tmp_path / "work"
     shutil.copytree(screened, folder)
     return folder
-
-
-def edit(work: Path, changes: dict[str, dict[str, str]]) -> Path:
-    """Edit rows of the review table."""
-    path = work / "50_review" / "review.csv"
-    rows = read_table(path)
-    for row in rows:
-        row.update(changes.get(row["question_id"], {}))
-    return write_table(path.with_name("edited.csv"), rows)
-
-
-def imported(work: Path, table: Path, *more: str, reviewer: str = "kim") -> int:
-    return arc_da("review-import", work, table, "--reviewer", reviewer,
-                  "--at", "2026-01-31T12:00:00Z", *more)  # fmt: skip
 
 
 FULL = {
