@@ -12,6 +12,7 @@ def push(folder: Path, repo: str) -> str:
 
     The token is the login's or HF_TOKEN's; it is read by the client and shown nowhere.
     """
+    from httpx import HTTPError
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -21,7 +22,7 @@ def push(folder: Path, repo: str) -> str:
     try:
         address = client.create_repo(repo, exist_ok=True)
         client.upload_folder(repo_id=repo, folder_path=folder, commit_message="Upload the model")
-    except (HfHubHTTPError, OSError, ValueError) as error:
+    except (HfHubHTTPError, HTTPError, OSError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataError(
             f"could not be pushed to {repo} ({reason})",
