@@ -21,10 +21,10 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 SIZES = {
-    "batch_size": 16, "word_dim": 64, "char_dim": 8, "char_hidden": 32, "hidden_size": 48,
-    "relation_dim": 32, "min_word_count": 40, "epochs": 1000, "eval_every": 250, "patience": 0,
+    "batch_size": 16, "word_dim": 48, "char_dim": 8, "char_hidden": 32, "hidden_size": 40,
+    "relation_dim": 32, "min_word_count": 15, "epochs": 1000, "eval_every": 150, "patience": 0,
 }  # fmt: skip
-RATES = {"corrected": {"learning_rate": 4e-3}, "reproduce": {}}
+RATES = {"corrected": {"learning_rate": 1.2e-2, "warmup_steps": 30}, "reproduce": {}}
 FIGURES = ("f1", "sp_f1", "evi_f1", "joint_em", "joint_f1")
 
 
