@@ -11,7 +11,7 @@ from collections import defaultdict
 
 from twowiki.worlds.chance import Chance
 from twowiki.worlds.config import WorldConfig
-from twowiki.worlds.kinds import CAUSES, FIELDS, OCCUPATIONS, SCHOLARS
+from twowiki.worlds.kinds import CAUSES, FIELDS, OCCUPATIONS
 from twowiki.worlds.names import Tongue
 from twowiki.worlds.people import NOBODY, People
 from twowiki.worlds.registry import Country, Place, Registry
@@ -266,8 +266,3 @@ def _find_teacher(person: int, people: People, careers: Careers, chance: Chance)
         if fits and other not in kin:
             careers.teacher[person] = other
             return
-
-
-def is_scholar(careers: Careers, person: int) -> bool:
-    """Tell whether somebody's first occupation is a science."""
-    return careers.occupation[person][0] in SCHOLARS

@@ -86,7 +86,6 @@ FIELDS = {
     "geologist": ("mineralogy", "volcanology", "stratigraphy", "glaciology"),
     "economist": ("econometrics", "public finance", "trade theory", "labour economics"),
 }
-SCHOLARS = tuple(FIELDS)
 CAUSES = ("pneumonia", "tuberculosis", "heart failure", "typhus", "a stroke", "drowning",
           "influenza", "malaria", "lung cancer", "a traffic collision", "scarlet fever",
           "kidney failure", "sepsis")  # fmt: skip

@@ -49,7 +49,6 @@ class PersonWriter:
         entity = world.careers.entity[person]
         page = Page(world.registry, entity, Chance(world.config.seed, "page", person))
         people = world.people
-        page.claims.append((P["instance"], -5, 0))
         sex = FEMALE_ITEM if people.female[person] else MALE_ITEM
         page.claims.append((P["sex"], -sex, 0))
         facts = self._facts(person, page)

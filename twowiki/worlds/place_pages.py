@@ -33,7 +33,6 @@ class PlaceWriter:
         page = Page(
             self.world.registry, place.entity, Chance(self.world.config.seed, "page", place.entity)
         )
-        page.claims.append((P["instance"], -6, 0))
         facts = self._facts(place, page)
         slots = self._words(place, page) | facts
         page.say(words.OPENINGS[place.kind], slots)

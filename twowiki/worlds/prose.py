@@ -70,7 +70,9 @@ class Page:
     Attributes:
         sentences: what has been said.
         mentions: the links in it.
-        claims: (property, entity or 0, date or 0) that the sentences state.
+        claims: (property, entity or 0, date or 0) that the entity has; a number below 0 is
+            Wikidata's own item of that number.
+        named: entities that stand in the text, in whatever role.
     """
 
     def __init__(self, registry: Registry, entity: int, chance: Chance) -> None:
@@ -81,10 +83,6 @@ class Page:
         self.named: set[int] = {entity, *registry.inside.get(entity, ())}
         self._years: set[int] = set()
         self._used: set[str] = set()
-
-    def names(self, entity: int) -> bool:
-        """Tell whether a sentence has named an entity already."""
-        return entity in self.named
 
     def fits(self, slot: Slot) -> bool:
         """Tell whether a fact is news: its object has not been named before."""

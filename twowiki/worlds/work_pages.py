@@ -38,7 +38,6 @@ class WorkWriter:
         page = Page(
             self.world.registry, work.entity, Chance(self.world.config.seed, "page", work.entity)
         )
-        page.claims.append((P["instance"], -6, 0))
         facts = self._facts(work, page)
         slots = self._words(work, page) | facts
         page.say(self._openings(work, slots), slots)

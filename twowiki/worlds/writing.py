@@ -25,7 +25,7 @@ from twowiki.worlds.work_pages import WorkWriter
 from twowiki.worlds.world import World, build_world
 
 WIKIDATA, PARAGRAPHS, REPORT = "wikidata.json", "paragraphs.jsonl", "world.json"
-_KEPT = frozenset((P["instance"], P["sex"], P["citizenship"], P["country"], P["demonym"]))
+_KEPT = frozenset((P["sex"], P["citizenship"], P["country"]))  # never missing
 
 
 class Written(NamedTuple):
@@ -152,23 +152,22 @@ class _Writer:
         """Give the statements by property; some of those that the text makes are missing."""
         missing = self.world.config.missing
         chance = Chance(self.world.config.seed, "missing", page.entity)
-        claims: dict[str, list[Any]] = {}
-        kind = self.registry.kind(page.entity)
+        item = qid(page.entity)
+        kind = _item(CLASSES[self.registry.kind(page.entity)][0])
+        claims: dict[str, list[Any]] = {"P31": [_statement(item, P["instance"], kind)]}
         for number, entity, date in page.claims:
             if number not in _KEPT and chance.below(100) < missing:
                 continue
-            if number == P["instance"]:
-                value = _item(CLASSES[kind][0])
-            elif entity < 0:
-                value = _item(-entity)
+            if date:
+                value = _date(date)
             else:
-                value = _date(date) if date else _entity(entity)
-            statement = _statement(f"{qid(page.entity)}-{entity}-{date}", number, value)
+                value = _item(-entity) if entity < 0 else _entity(entity)
+            statement = _statement(f"{item}-{entity}-{date}", number, value)
             claims.setdefault(f"P{number}", []).append(statement)
         if page.entity in self.demonyms:
             text = {"text": self.demonyms[page.entity], "language": "en"}
             value = ("monolingualtext", {"type": "monolingualtext", "value": text})
-            claims["P1549"] = [_statement(qid(page.entity), P["demonym"], value)]
+            claims["P1549"] = [_statement(item, P["demonym"], value)]
         return claims
 
 
