@@ -16,7 +16,7 @@ from twowiki.files import progress, replacing, write_json
 from twowiki.worlds.calendar import time_value
 from twowiki.worlds.chance import Chance
 from twowiki.worlds.config import WorldConfig
-from twowiki.worlds.kinds import CLASSES, P
+from twowiki.worlds.kinds import CLASSES, FIRST_QID, P
 from twowiki.worlds.person_pages import PersonWriter
 from twowiki.worlds.place_pages import PlaceWriter
 from twowiki.worlds.prose import Page
@@ -158,10 +158,7 @@ class _Writer:
         for number, entity, date in page.claims:
             if number not in _KEPT and chance.below(100) < missing:
                 continue
-            if date:
-                value = _date(date)
-            else:
-                value = _item(-entity) if entity < 0 else _entity(entity)
+            value = _date(date) if date else _item(-entity if entity < 0 else FIRST_QID + entity)
             statement = _statement(f"{item}-{entity}-{date}", number, value)
             claims.setdefault(f"P{number}", []).append(statement)
         if page.entity in self.demonyms:
@@ -177,10 +174,6 @@ Value = tuple[str, dict[str, Any]]
 def _item(number: int) -> Value:
     value = {"entity-type": "item", "numeric-id": number, "id": f"Q{number}"}
     return "wikibase-item", {"type": "wikibase-entityid", "value": value}
-
-
-def _entity(number: int) -> Value:
-    return _item(int(qid(number)[1:]))
 
 
 def _date(date: int) -> Value:
