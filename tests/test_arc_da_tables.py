@@ -240,7 +240,7 @@ def test_options_that_are_no_lists(raw: dict[str, Any]) -> None:
     [(["a"], [None]), (["a"], [5]), (["a"], ["a"]), (["a"], [[5]]), (["a"], [[None]]), ([5], [[]])],
 )
 def test_lists_that_are_none(said_: list[Any], golds: list[Any]) -> None:
-    with pytest.raises(DataError, match="no list of texts|no text"):
+    with pytest.raises(DataError, match="list of texts|no text|not a list"):
         score_lists(said_, golds)
 
 

@@ -22,6 +22,7 @@ from twowiki.arc_da.ratings import Rating, check_ratings
 from twowiki.errors import DataError
 
 GOLD_SYSTEM = "gold answers"
+_RATE = "Rate answers, or check the field `expected` of these ratings"
 OVER = ("items", "raters", "two_way")
 Floats = NDArray[np.float64]
 
@@ -54,7 +55,7 @@ def score_ratings(ratings: Iterable[Rating], settings: HumanSettings) -> dict[st
     listed = list(ratings)
     real = [rating for rating in listed if not rating.expected]
     if not real:
-        raise DataError("there is no rating of a system's answer")
+        raise DataError("there is no rating of a system's answer", remedy=_RATE)
     check_ratings(real)
     verdicts, mixture = _judge(listed, settings)
     excluded = sorted(
@@ -94,7 +95,7 @@ def score_experts(ratings: Iterable[Rating], settings: HumanSettings) -> dict[st
     """
     listed = [rating for rating in ratings if not rating.expected]
     if not listed:
-        raise DataError("there is no rating of a system's answer")
+        raise DataError("there is no rating of a system's answer", remedy=_RATE)
     check_ratings(listed)
     settings = settings._replace(over="items")
     items: dict[str, dict[str, float]] = {}

@@ -30,12 +30,18 @@ def score_lists(
         DataError: the lists differ in length, a reference is no list, or nothing can be scored.
     """
     if len(predictions) != len(references):
-        raise DataError(f"{len(predictions)} predictions for {len(references)} references")
+        problem = f"{len(predictions)} predictions for {len(references)} references"
+        raise DataError(problem, remedy="Give one list of gold answers for each prediction")
     questions, answers = {}, {}
     for place, (prediction, golds) in enumerate(zip(predictions, references, strict=True)):
         if not isinstance(golds, list | tuple) or not all(isinstance(g, str) for g in golds):
             remedy = "Give a list of gold answers for each question: [['ice', 'frozen water']]"
-            raise DataError("no list of texts", record=place, field="references", remedy=remedy)
+            raise DataError(
+                "a text, not a list" if isinstance(golds, str) else "no list of texts",
+                record=place,
+                field="references",
+                remedy=remedy,
+            )
         if not isinstance(prediction, str):
             remedy = "Give one text a question, '' where there is none"
             raise DataError("no text", record=place, field="predictions", remedy=remedy)
@@ -44,7 +50,8 @@ def score_lists(
     settings = Settings(extras=tuple(dict.fromkeys(also)))
     scored = score_system(questions, answers, settings.extras)
     if not scored.rows:
-        raise DataError("no question has a gold answer, so there is no score")
+        problem = "no question has a gold answer, so there is no score"
+        raise DataError(problem, remedy="Give a split with gold answers")
     means = figures_of(scored, scored.rows).mean(axis=0)
     names = [*FIGURES, *settings.extras]
     pitfalls: dict[str, int] = {}

@@ -137,7 +137,10 @@ def agreement_report(
         DataError: there is nothing to compare.
     """
     if not judged:
-        raise DataError("no answer is both judged and scored")
+        raise DataError(
+            "no answer is both judged and scored",
+            remedy="Give the gold, and the systems by the names that the ratings have",
+        )
     systems = list(dict.fromkeys(entry.system for entry in judged))
     human = np.array([entry.human for entry in judged])
     figures = np.array([entry.figures for entry in judged])
@@ -256,5 +259,11 @@ def _credit(record: Mapping[str, Any], name: str, path: str) -> float:
         value = -1.0
     if not 0.0 <= value <= 1.0:
         problem = f"{record[CREDIT + name]!r} is no credit from 0 to 1"
-        raise DataError(problem, file=path, record=record.get("id"), field=CREDIT + name)
+        raise DataError(
+            problem,
+            file=path,
+            record=record.get("id"),
+            field=CREDIT + name,
+            remedy="Write a figure from 0 to 1, or nothing",
+        )
     return value

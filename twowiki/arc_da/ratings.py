@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from twowiki.arc_da.records import read_records
 from twowiki.errors import DataError
 
+_WRITE = 'Write {"system": "t5", "question_id": "ARCEZ_1", "rater": "ann", "rating": "agree"}'
 RUBRIC = {
     "strongly agree": 1.0,
     "agree": 0.75,
@@ -96,12 +97,12 @@ def parse_rating(raw: Mapping[str, Any], number: int, *, expert: bool = False) -
         raise DataError("must be an object", record=where, remedy="One record a rating")
     for field in ("system", "question_id", "rater", "rating"):
         if raw.get(field) in (None, ""):
-            raise DataError("is missing", record=where, field=field)
+            raise DataError("is missing", record=where, field=field, remedy=_WRITE)
     for field in ("system", "question_id"):
         if not isinstance(raw[field], str):
             raise DataError("must be text", record=where, field=field, remedy="Write it in quotes")
     if isinstance(raw["rater"], bool) or not isinstance(raw["rater"], str | int):
-        raise DataError("must be a name", record=where, field="rater")
+        raise DataError("must be a name", record=where, field="rater", remedy=_WRITE)
     value = rating_value(raw["rating"])
     if value is None or not 0.0 <= value <= 1.0:
         problem = f"{raw['rating']!r} is no rating"
@@ -112,7 +113,7 @@ def parse_rating(raw: Mapping[str, Any], number: int, *, expert: bool = False) -
         raise DataError(problem, record=where, field="rating", remedy="Experts' figures: expert")
     expected = str(raw.get("expected") or "")
     if expected not in ("", "good", "bad"):
-        raise DataError("must be good, bad or empty", record=where, field="expected")
+        raise DataError("must be good, bad or empty", record=where, field="expected", remedy=_WRITE)
     return Rating(
         str(raw["system"]),
         str(raw["question_id"]),

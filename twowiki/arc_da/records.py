@@ -83,7 +83,8 @@ def person_of_field(record: Mapping[str, Any], field: str, name: str, number: in
     if value is None or isinstance(value, str):
         return (value or "").strip()
     if isinstance(value, bool) or not isinstance(value, int):
-        raise DataError("must be a name", file=name, record=number, field=field)
+        remedy = "Write a name or a whole number"
+        raise DataError("must be a name", file=name, record=number, field=field, remedy=remedy)
     return str(value)
 
 
@@ -116,7 +117,8 @@ def open_bytes(name: str, opener: Opener, stack: ExitStack) -> IO[bytes]:
         member = inner.removeprefix("zip://")
         archive = stack.enter_context(open_zip(stack.enter_context(opener(outer, "rb")), outer))
         if member not in archive.namelist():
-            raise DataError(f"the zip has no member {member!r}", file=outer)
+            remedy = f"It holds {', '.join(archive.namelist()[:5])}"
+            raise DataError(f"the zip has no member {member!r}", file=outer, remedy=remedy)
         stream: IO[bytes] = stack.enter_context(archive.open(member))
     else:
         stream = stack.enter_context(opener(name, "rb"))

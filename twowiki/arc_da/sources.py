@@ -74,11 +74,16 @@ def read_gold(source: str | PathLike[str], *, split: str | None = None) -> dict[
     questions: dict[str, Question] = {}
     for question in read_questions(source, split=split):
         if question.question_id in questions:
-            problem = "this id came before"
-            raise DataError(problem, file=source, record=question.question_id, field="question_id")
+            raise DataError(
+                "this id came before",
+                file=source,
+                record=question.question_id,
+                field="question_id",
+                remedy="Remove one of the two records; `twowiki arc-da stats` counts them",
+            )
         questions[question.question_id] = question
     if not questions:
-        raise DataError("holds no question", file=source)
+        raise DataError("holds no question", file=source, remedy="Is it the right file?")
     return questions
 
 
@@ -103,8 +108,9 @@ def read_multiple_choice(
                 except DataError as error:
                     raise error.at(file) from None
                 if questions.setdefault(parsed.question_id, parsed) is not parsed:
+                    remedy = "Give each file once, and remove one of the two records"
                     problem = "this id came before"
-                    raise DataError(problem, file=file, record=parsed.id, field="id")
+                    raise DataError(problem, file=file, record=parsed.id, field="id", remedy=remedy)
     return list(questions.values())
 
 

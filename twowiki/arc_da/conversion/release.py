@@ -146,7 +146,10 @@ def release_files(
     """
     splits = released_questions(sources, states)
     if not splits:
-        raise DataError("no question is accepted yet, so there is nothing to release")
+        raise DataError(
+            "no question is accepted yet, so there is nothing to release",
+            remedy="Accept some in the table of review-export, and read it with review-import",
+        )
     check_repeats(splits, allowed)
     stages = count_stages(filtered, screened, states, aside)
     counts = {split: count_split(questions) for split, questions in splits.items()}

@@ -34,6 +34,7 @@ OPERATIONS = (
 )
 NOT_UNDER_REVIEW = "does not pass the filters any more"
 NOT_THESE_ANSWERS = "was reviewed on other answers than today's; review it again"
+_RESTORE = "Restore the log"
 _FIELDS = ("seq", "at", "reviewer", "question_id", "op", "before", "after", "reason", "previous")
 
 
@@ -116,7 +117,7 @@ def _chained(events: Iterable[Event]) -> Iterator[Event]:
     for event in events:
         if event.seq != expected or event.previous != previous:
             problem = "the log was changed: its chain of hashes breaks here"
-            raise DataError(problem, record=f"seq {event.seq}", remedy="Restore the log")
+            raise DataError(problem, record=f"seq {event.seq}", remedy=_RESTORE)
         yield event
         expected, previous = expected + 1, event_hash(event)
 
@@ -165,16 +166,19 @@ def parse_event(raw: Mapping[str, Any]) -> Event:
     """
     seq = raw.get("seq")
     if set(raw) != set(_FIELDS) or not isinstance(seq, int):
-        raise DataError(f"an event has exactly the fields {', '.join(_FIELDS)}")
+        raise DataError(f"an event has exactly the fields {', '.join(_FIELDS)}", remedy=_RESTORE)
     if raw["op"] not in OPERATIONS:
-        raise DataError(f"unknown operation {raw['op']!r}", record=f"seq {seq}", field="op")
+        problem = f"unknown operation {raw['op']!r}"
+        raise DataError(problem, record=f"seq {seq}", field="op", remedy=_RESTORE)
     for name in _FIELDS[1:]:
         optional = name in ("before", "after", "reason")
         if not isinstance(raw[name], str) and not (optional and raw[name] is None):
-            raise DataError("must be text", record=f"seq {seq}", field=name)
+            raise DataError("must be text", record=f"seq {seq}", field=name, remedy=_RESTORE)
     if raw["op"] == "see":
         try:
             parse_state(raw["after"] or "")
         except ValueError as error:
-            raise DataError(str(error), record=f"seq {seq}", field="after") from None
+            raise DataError(
+                str(error), record=f"seq {seq}", field="after", remedy=_RESTORE
+            ) from None
     return Event(**raw)

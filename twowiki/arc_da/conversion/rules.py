@@ -23,6 +23,7 @@ CHOICES = {
     "scope": ("last_sentence", "any_sentence"),
     "requires": ("none", "starts_with_which", "contains_which"),
 }
+_SHAPE = "Write {name: ..., rules: [{id: ..., pattern: [...]}]}"
 _FIELDS = {"id", "pattern", "except", *CHOICES}
 _QUOTES = "\"'\u201c\u2018([ "
 _VERB_TAGS = ("VB", "VERB", "AUX", "MD")
@@ -85,7 +86,7 @@ def load_rules(name: str) -> RuleSet:
         try:
             text = path.read_text(encoding="utf-8-sig")
         except UnicodeDecodeError:
-            raise DataError("not UTF-8 text", file=name) from None
+            raise DataError("not UTF-8 text", file=name, remedy="Save it as UTF-8") from None
     try:
         return parse_rules(yaml.safe_load(text), default_name=Path(name).stem)
     except yaml.YAMLError as error:
@@ -101,7 +102,7 @@ def parse_rules(raw: Any, *, default_name: str = "rules") -> RuleSet:
         DataError: an unknown key, a value that means nothing, or an id twice.
     """
     if not isinstance(raw, dict) or not isinstance(raw.get("rules"), list):
-        raise DataError("must hold a list named 'rules'")
+        raise DataError("must hold a list named 'rules'", remedy=_SHAPE)
     if unknown := set(raw) - {"name", "rules"}:
         raise DataError(f"unknown keys {sorted(unknown)}")
     rules = tuple(_parse_rule(entry) for entry in raw["rules"])
@@ -177,7 +178,7 @@ def _tagged(sentence: str, tagger: Tagger) -> Iterator[Hit]:
 
 def _parse_rule(raw: Any) -> Rule:
     if not isinstance(raw, dict) or not isinstance(raw.get("id"), str):
-        raise DataError("a rule must be a mapping with an 'id'", field="rules")
+        raise DataError("a rule must be a mapping with an 'id'", field="rules", remedy=_SHAPE)
     name = raw["id"]
     if unknown := set(raw) - _FIELDS:
         raise DataError(f"unknown keys {sorted(unknown)}", record=name, field="rules")

@@ -55,7 +55,7 @@ def run_filter(work: Workspace, questions: Sequence[MultipleChoice], rules: Rule
         DataError: a question cannot be tagged, or none is given.
     """
     if not questions:
-        raise DataError("no questions to convert")
+        raise DataError("no questions to convert", remedy="Check --arc and --part")
     sources = [filtering.source_record(question) for question in questions]
     settings = {"rules": rules.name, "detail": [str(rule[:-1]) for rule in rules.rules],
                 "exceptions": [sorted(rule.exceptions) for rule in rules.rules]}  # fmt: skip

@@ -105,7 +105,9 @@ class Workspace:
     def __init__(self, folder: str | PathLike[str]) -> None:
         self.folder = Path(folder)
         if self.folder.is_file():
-            raise DataError("is a file, not a folder to work in", file=folder)
+            raise DataError(
+                "is a file, not a folder to work in", file=folder, remedy="Name another folder"
+            )
 
     @classmethod
     @contextmanager

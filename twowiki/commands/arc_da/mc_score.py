@@ -41,7 +41,8 @@ def run(args: argparse.Namespace) -> int:
     hidden = [question for question in questions if question.answer_key is None]
     questions = [question for question in questions if question.answer_key is not None]
     if not questions:
-        raise DataError("no question with a key to score", file=args.arc[0])
+        remedy = "Give ARC's files with answer keys, and check --part"
+        raise DataError("no question with a key to score", file=args.arc[0], remedy=remedy)
     names = {question.question_id: question.question_id for question in questions}
     names |= {question.id: question.question_id for question in questions}
     ids = list(dict.fromkeys(names.values()))
