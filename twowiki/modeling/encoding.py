@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from .configuration import IGNORED, TwoWikiConfig
 from .labels import Labels, Located, label_example
 from .layout import TITLE, Layout, Segment, lay_out
-from .matching import mark_matches
+from .matching import mark_matches, no_marks
 from .windows import plan_windows
+from .words import Words, read_words
 
 Ints = NDArray[numpy.int32]
-MARKS = frozenset(range(2, 4))  # code points of the title markers
+SHOWN = 20  # ids that are kept for each reason
 
 
 class Window(NamedTuple):
@@ -76,81 +77,76 @@ class Encoder:
 
     def encode(self, example: Any, number: int = 0) -> list[Window]:
         """Encode one example; an empty list if it has no words or is over a limit."""
-        before = self.counts.copy()
-        windows = self._encode(example, number)
-        for reason in self.counts - before:
-            ids = self.concerned.setdefault(reason, [])
-            if len(ids) < 20:
-                ids.append(str(getattr(example, "id", number)))
+        counts: Counter[str] = Counter()
+        windows = self._encode(example, number, counts)
+        if counts:
+            self.counts.update(counts)
+            for reason in counts:
+                ids = self.concerned.setdefault(reason, [])
+                if len(ids) < SHOWN:
+                    ids.append(str(getattr(example, "id", number)))
         return windows
 
-    def _encode(self, example: Any, number: int) -> list[Window]:
-        options, lookup = self.options, self.tokenizer.lookup()
-        layout = self._lay_out(example.context)
-        starts, ends = self._offsets(layout)
-        question = example.question
-        question_starts, question_ends = self.tokenizer.word_offsets(question)
-        if reason := self._refusal(layout, starts, question_starts):
-            self.counts[reason] += 1
+    def _encode(self, example: Any, number: int, counts: Counter[str]) -> list[Window]:
+        options = self.options
+        layout = lay_out(example.context, options.layout)
+        context = read_words(layout.text, self._offsets(layout))
+        question = read_words(example.question, self.tokenizer.word_offsets(example.question))
+        if reason := self._refusal(layout, context, question):
+            counts[reason] += 1
             return []
-        start_list, end_list = starts.tolist(), ends.tolist()
-        text = layout.text
-        words = [text[a:b] for a, b in zip(start_list, end_list, strict=True)]
-        asked = [question[a:b] for a, b in zip(question_starts, question_ends, strict=True)]
+        whole = self._whole(example, number, layout, context, question, counts)
+        if not options.window_tokens or len(context.words) <= options.window_tokens:
+            return [whole]
+        borders = [bisect_left(context.first, segment.start) for segment in layout.segments]
+        planned = plan_windows(
+            borders,
+            len(context.words),
+            max_length=options.window_tokens,
+            stride=options.window_stride,
+        )
+        return [cut_window(whole, start, end) for start, end in planned]
+
+    def _whole(
+        self,
+        example: Any,
+        number: int,
+        layout: Layout,
+        context: Words,
+        question: Words,
+        counts: Counter[str],
+    ) -> Window:
+        """Make one window of the whole context."""
+        options = self.options
         candidates = [s for s in layout.segments if s.sent_id != TITLE or options.title_support]
         if options.max_sentences:
             candidates = candidates[: options.max_sentences]
         labels = None
         if getattr(example, "answer", None) is not None:
-            located = Located(layout, start_list, end_list, ignore_case=options.ignore_case)
-            labels = label_example(
-                example,
-                located,
-                candidates,
-                options,
-                self.aliases,
-                self.counts,
-            )
+            located = Located(layout, context, ignore_case=options.ignore_case)
+            labels = label_example(example, located, candidates, options, self.aliases, counts)
         if options.match_features:
-            marks = mark_matches(
-                layout,
-                [title for title, _ in example.context],
-                words,
-                start_list,
-                end_list,
-                question,
-                asked,
-                question_starts.tolist(),
-                question_ends.tolist(),
-            )
+            titles = [title for title, _ in example.context]
+            marks = mark_matches(layout, titles, context, question)
         else:
-            marks = numpy.zeros(len(words), numpy.uint8), numpy.zeros(len(asked), numpy.uint8)
-        whole = Window(
+            marks = no_marks(context), no_marks(question)
+        lookup = self.tokenizer.lookup()
+        return Window(
             number,
             0,
-            text,
-            numpy.fromiter(map(lookup.__getitem__, words), numpy.int32, len(words)),
-            starts,
-            ends,
+            context.text,
+            numpy.fromiter(map(lookup.__getitem__, context.words), numpy.int32),
+            context.starts,
+            context.ends,
             marks[0],
-            question,
-            numpy.fromiter(map(lookup.__getitem__, asked), numpy.int32, len(asked)),
-            question_starts,
-            question_ends,
+            question.text,
+            numpy.fromiter(map(lookup.__getitem__, question.words), numpy.int32),
+            question.starts,
+            question.ends,
             marks[1],
-            segment_rows(candidates, start_list),
+            segment_rows(candidates, context.starts),
             *label_arrays(labels, len(candidates), options.slots),
         )
-        if not options.window_tokens or len(words) <= options.window_tokens:
-            return [whole]
-        borders = [bisect_left(start_list, segment.start) for segment in layout.segments]
-        planned = plan_windows(
-            borders, len(words), max_length=options.window_tokens, stride=options.window_stride
-        )
-        return [cut_window(whole, start, end) for start, end in planned]
-
-    def _lay_out(self, context: Sequence[tuple[str, Sequence[str]]]) -> Layout:
-        return lay_out(context, self.options.layout)
 
     def _offsets(self, layout: Layout) -> tuple[Ints, Ints]:
         """Cut the text into words; the reference cuts each title and sentence on its own."""
@@ -177,24 +173,23 @@ class Encoder:
             numpy.concatenate([[3], ends + 4, [last]]).astype(numpy.int32),
         )
 
-    def _refusal(self, layout: Layout, starts: Ints, question_starts: Ints) -> str | None:
+    def _refusal(self, layout: Layout, context: Words, question: Words) -> str | None:
         options = self.options
-        if not layout.segments or not len(starts):
+        if not layout.segments or not context.words:
             return "empty_context"
-        if options.max_context_tokens and len(starts) > options.max_context_tokens:
+        if options.max_context_tokens and len(context.words) > options.max_context_tokens:
             return "context_too_long"
-        if options.max_question_tokens and len(question_starts) > options.max_question_tokens:
+        if options.max_question_tokens and len(question.words) > options.max_question_tokens:
             return "question_too_long"
         return None
 
 
-def segment_rows(segments: Sequence[Segment], starts: Sequence[int]) -> Ints:
+def segment_rows(segments: Sequence[Segment], starts: Ints) -> Ints:
     """Give each segment's first token, last token, paragraph and sent_id: (S, 4)."""
-    rows = [
-        (bisect_left(starts, s.start), bisect_left(starts, s.end) - 1, s.paragraph, s.sent_id)
-        for s in segments
-    ]
-    return numpy.array(rows, dtype=numpy.int32).reshape(-1, 4)
+    rows = numpy.array(segments, dtype=numpy.int32).reshape(-1, 4)
+    rows[:, :2] = numpy.searchsorted(starts, rows[:, :2])
+    rows[:, 1] -= 1
+    return rows
 
 
 def label_arrays(labels: Labels | None, sentences: int, slots: int) -> tuple[Any, ...]:

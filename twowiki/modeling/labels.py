@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from .configuration import IGNORED, EncodingOptions
 from .layout import TITLE, Layout, Segment
 from .spans import TokenSpan, fold, is_aligned, nearest_span, occurrences, token_span
+from .words import Words
 
 ANSWER_TYPES = ("span", "yes", "no")
 NOWHERE = TokenSpan(IGNORED, IGNORED)
@@ -37,10 +38,9 @@ class Labels(NamedTuple):
 class Located:
     """An example's text with its tokens, ready to be searched."""
 
-    def __init__(
-        self, layout: Layout, starts: Sequence[int], ends: Sequence[int], *, ignore_case: bool
-    ) -> None:
-        self.layout, self.starts, self.ends, self.ignore_case = layout, starts, ends, ignore_case
+    def __init__(self, layout: Layout, words: Words, *, ignore_case: bool) -> None:
+        self.layout, self.ignore_case = layout, ignore_case
+        self.starts, self.ends = words.first, words.last
         self.text = fold(layout.text) if ignore_case else layout.text
 
     def first_aligned(self, wanted: str, segments: Iterable[Segment]) -> TokenSpan | None:
@@ -127,10 +127,13 @@ class Finder:
 
 def gold_segments(example: Any, segments: Sequence[Segment], counts: Counter[str]) -> Gold:
     """Find the segments that the supporting facts name; count those that name none."""
-    titles = [paragraph.title for paragraph in example.context]
+    wanted = {fact.title for fact in example.supporting_facts}
+    titles = [title if title in wanted else None for title, _ in example.context]
     named: dict[tuple[str, int], list[Segment]] = {}
     for segment in segments:
-        named.setdefault((titles[segment.paragraph], segment.sent_id), []).append(segment)
+        title = titles[segment.paragraph]
+        if title is not None:
+            named.setdefault((title, segment.sent_id), []).append(segment)
     sentences: list[Segment] = []
     of_fact: list[Segment | None] = []
     for title, sent_id in example.supporting_facts:
@@ -140,14 +143,16 @@ def gold_segments(example: Any, segments: Sequence[Segment], counts: Counter[str
             counts["sentence_out_of_range" if known else "title_not_in_context"] += 1
         of_fact.append(found[0] if found else None)
         sentences += [segment for segment in found if segment not in sentences]
-    paragraphs = list(dict.fromkeys(segment.paragraph for segment in sentences))
-    rest = [part for part in segments if part.paragraph in paragraphs and part not in sentences]
+    order = {segment.paragraph: None for segment in sentences}
+    of_paragraph: dict[int, list[Segment]] = {paragraph: [] for paragraph in order}
+    for parts in named.values():
+        for part in parts:
+            if part.paragraph in of_paragraph and part not in sentences:
+                of_paragraph[part.paragraph].append(part)
+    rest = [part for paragraph in order for part in of_paragraph[paragraph]]
     return Gold(
         sentences,
-        sorted(
-            (part for part in rest if part.sent_id == TITLE),
-            key=lambda part: paragraphs.index(part.paragraph),
-        ),
+        [part for part in rest if part.sent_id == TITLE],
         [part for part in rest if part.sent_id != TITLE],
         of_fact,
     )

@@ -13,55 +13,56 @@ from collections.abc import Sequence
 import numpy
 from numpy.typing import NDArray
 
-from .layout import TITLE, Layout, Segment
+from .layout import TITLE, Layout
 from .spans import Span, fold, is_aligned, occurrences, token_span
+from .words import Words
 
 IN_QUESTION, ASKED_TITLE, LINKED_TITLE = 1, 2, 4
 Marks = NDArray[numpy.uint8]
 
 
 def mark_matches(
-    layout: Layout,
-    titles: Sequence[str],
-    words: Sequence[str],
-    starts: Sequence[int],
-    ends: Sequence[int],
-    question: str,
-    question_words: Sequence[str],
-    question_starts: Sequence[int],
-    question_ends: Sequence[int],
+    layout: Layout, titles: Sequence[str], context: Words, question: Words
 ) -> tuple[Marks, Marks]:
     """Give the bits of the context's words and of the question's words."""
-    folded, asked = fold(layout.text), fold(question)
-    forms = {form: word for word in question_words if word[0].isalnum() for form in _cases(word)}
-    marks = numpy.fromiter(map(forms.__contains__, words), numpy.uint8, len(words))
-    common = {forms[word] for word in forms.keys() & set(words)}
-    common = {form for word in common for form in _cases(word)}
-    question_marks = numpy.fromiter(
-        map(common.__contains__, question_words), numpy.uint8, len(question_words)
-    )
-    title_segments = [segment for segment in layout.segments if segment.sent_id == TITLE]
-    paragraphs = _paragraph_ends(title_segments, len(folded))
-    for segment, (begin, end), title in zip(title_segments, paragraphs, titles, strict=True):
+    marks, question_marks = mark_shared(context.words, question.words)
+    folded, asked = fold(layout.text), fold(question.text)
+    segments = [segment for segment in layout.segments if segment.sent_id == TITLE]
+    begins = [segment.start for segment in segments]
+    for segment, begin, end, title in zip(
+        segments, begins, [*begins[1:], len(folded)], titles, strict=True
+    ):
         name = fold(bare_title(title))
         if len(name) < 3:
             continue
-        own = token_span(starts, ends, Span(segment.start, segment.end))
         mentions = [
             place
             for place in occurrences(folded, name)
-            if not begin <= place.start < end and is_aligned(starts, ends, place)
+            if not begin <= place.start < end and is_aligned(context.first, context.last, place)
         ]
-        for place in mentions:
-            _mark(marks, starts, ends, place, LINKED_TITLE)
-        if mentions and own:
-            marks[own.start : own.end + 1] |= LINKED_TITLE
-        for place in occurrences(asked, name):
-            if is_aligned(question_starts, question_ends, place):
-                _mark(question_marks, question_starts, question_ends, place, ASKED_TITLE)
-                if own:
-                    marks[own.start : own.end + 1] |= ASKED_TITLE
+        named = [
+            place
+            for place in occurrences(asked, name)
+            if is_aligned(question.first, question.last, place)
+        ]
+        own = Span(segment.start, segment.end)
+        _mark(marks, context, [*mentions, *([own] if mentions else [])], LINKED_TITLE)
+        _mark(marks, context, [own] if named else [], ASKED_TITLE)
+        _mark(question_marks, question, named, ASKED_TITLE)
     return marks, question_marks
+
+
+def mark_shared(words: Sequence[str], question_words: Sequence[str]) -> tuple[Marks, Marks]:
+    """Mark the words that both sides have, in any of four cases."""
+    forms = {form: word for word in question_words if word[0].isalnum() for form in _cases(word)}
+    marks = numpy.fromiter(map(forms.__contains__, words), numpy.uint8)
+    shared = {form for found in forms.keys() & set(words) for form in _cases(forms[found])}
+    return marks, numpy.fromiter(map(shared.__contains__, question_words), numpy.uint8)
+
+
+def no_marks(words: Words) -> Marks:
+    """Give no bit to any word."""
+    return numpy.zeros(len(words.words), numpy.uint8)
 
 
 def _cases(word: str) -> tuple[str, ...]:
@@ -74,12 +75,8 @@ def bare_title(title: str) -> str:
     return name if bracket and title.endswith(")") and name else title
 
 
-def _mark(marks: Marks, starts: Sequence[int], ends: Sequence[int], place: Span, bit: int) -> None:
-    tokens = token_span(starts, ends, place)
-    if tokens:
-        marks[tokens.start : tokens.end + 1] |= bit
-
-
-def _paragraph_ends(titles: Sequence[Segment], length: int) -> list[tuple[int, int]]:
-    begins = [segment.start for segment in titles]
-    return list(zip(begins, [*begins[1:], length], strict=True))
+def _mark(marks: Marks, words: Words, places: Sequence[Span], bit: int) -> None:
+    for place in places:
+        tokens = token_span(words.first, words.last, place)
+        if tokens:
+            marks[tokens.start : tokens.end + 1] |= bit

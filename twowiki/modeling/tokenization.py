@@ -31,7 +31,7 @@ REFERENCE_TITLE_START, REFERENCE_TITLE_END = "<t>", "</t>"
 WORD_PATTERN = r"[\p{L}\p{M}]+|\p{N}+|[^\p{L}\p{M}\p{N}\s]"
 BLANK, LETTER, DIGIT, OTHER = range(4)
 LONGEST_WORD = 10_000  # characters; longer runs are cut
-Offsets = tuple[NDArray[numpy.int32], NDArray[numpy.int32]]
+Offsets = NDArray[numpy.int32]
 
 
 class TwoWikiTokenizer(TokenizersBackend):
@@ -52,7 +52,7 @@ class TwoWikiTokenizer(TokenizersBackend):
         """How text becomes words: "words" or "spacy"."""
         return str(self.init_kwargs.get("splitter", "words"))
 
-    def word_offsets(self, text: str) -> Offsets:
+    def word_offsets(self, text: str) -> tuple[Offsets, Offsets]:
         """Give the start and the end of each word."""
         if self.splitter == "spacy":
             return spacy_offsets(text)
@@ -177,7 +177,7 @@ def code_points(text: str) -> NDArray[numpy.uint32]:
     return numpy.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
 
 
-def word_offsets(codes: NDArray[numpy.uint32]) -> Offsets:
+def word_offsets(codes: NDArray[numpy.uint32]) -> tuple[Offsets, Offsets]:
     """Cut a text, given as code points, into words."""
     kinds = character_kinds(codes)
     border = numpy.empty(len(kinds) + 1, dtype=bool)
@@ -193,7 +193,7 @@ def word_offsets(codes: NDArray[numpy.uint32]) -> Offsets:
     return starts, ends
 
 
-def _cut_long(starts: NDArray[numpy.int32], ends: NDArray[numpy.int32]) -> Offsets:
+def _cut_long(starts: NDArray[numpy.int32], ends: NDArray[numpy.int32]) -> tuple[Offsets, Offsets]:
     """Cut words that no text has (a page of letters without a blank) into pieces."""
     pieces = [
         (first, min(first + LONGEST_WORD, end))
@@ -229,7 +229,7 @@ def _kind(character: str) -> int:
     return BLANK if category[0] == "Z" or character in "\t\n\v\f\r\x85" else OTHER
 
 
-def spacy_offsets(text: str) -> Offsets:
+def spacy_offsets(text: str) -> tuple[Offsets, Offsets]:
     """Cut a text as spaCy's blank English tokenizer does; runs of blanks can be words there."""
     starts, ends = [], []
     for token in _spacy_tokenizer()(text):

@@ -21,7 +21,16 @@ import pyarrow
 
 from twowiki.errors import DataError
 from twowiki.files import progress, write_json
-from twowiki.modeling import encoding, labels, layout, matching, spans, tokenization, windows
+from twowiki.modeling import (
+    encoding,
+    labels,
+    layout,
+    matching,
+    spans,
+    tokenization,
+    windows,
+    words,
+)
 from twowiki.modeling.encoding import Encoder, Window
 
 ROWS = 1000  # windows of one record batch
@@ -227,7 +236,7 @@ def fingerprint(encoder: Encoder, content: str) -> str:
     tokenizer = encoder.tokenizer
     digest.update(tokenizer.backend_tokenizer.to_str().encode())
     digest.update(json.dumps([tokenizer.splitter, tokenizer.char_vocab]).encode())
-    for module in (encoding, labels, layout, matching, spans, tokenization, windows):
+    for module in (encoding, labels, layout, matching, spans, tokenization, windows, words):
         digest.update(Path(str(module.__file__)).read_bytes())
     return digest.hexdigest()[:16]
 
