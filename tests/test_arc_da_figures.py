@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.arc_da_files import ARC, RELEASE, arc_da, read_lines, write_lines
@@ -35,6 +35,7 @@ def test_noise_is_no_order() -> None:
     assert first["pearson"] == pytest.approx(second["pearson"], abs=1e-12)
 
 
+@settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.integers(0, 6), st.integers(-3, 3), st.integers(0, 2)), min_size=2),
 )
