@@ -1,0 +1,85 @@
+"""The README stays true: its commands exist, its links lead somewhere, its configs parse."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from twowiki.cli import COMMANDS
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
+
+
+def shell_lines(page: Path) -> list[str]:
+    """The command lines of a page's unnamed blocks, continued lines joined."""
+    found = []
+    for language, block in FENCE.findall(page.read_text(encoding="utf-8")):
+        if language not in ("", "sh", "bash"):
+            continue
+        for line in block.replace("\\\n", " ").splitlines():
+            words = line.removeprefix("$ ").strip()
+            if words.startswith(("twowiki ", "python -m twowiki ")):
+                found.append(words.removeprefix("python -m ").split("  #")[0])
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_of_the_docs_exists_with_its_flags(page: Path) -> None:
+    for line in shell_lines(page):
+        if re.match(r"twowiki \w[\w-]*:", line):
+            continue  # an error message
+        words = shlex.split(line.replace("[", " ").replace("]", " ").replace("|", " "))
+        assert words[1] in COMMANDS, line
+        text = help_of(words[1], words[2] if len(words) > 2 else "")
+        for flag in re.findall(r"(?<![\w-])--[a-z][\w-]*", line):
+            assert flag in text, f"{line}: {flag}"
+
+
+def help_of(command: str, inner: str) -> str:
+    """The help text of a command, and of its sub-command where it has these."""
+    import argparse
+
+    parser = argparse.ArgumentParser()
+    import_module(COMMANDS[command][0]).add_arguments(parser)
+    text = parser.format_help()
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            text += "".join(
+                sub.format_help() for name, sub in action.choices.items() if name == inner
+            )
+    return text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_and_named_files_are_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert (page.parent / target).exists(), target
+    for name in re.findall(r"`((?:bench|configs|twowiki|tests|metrics)/[\w./-]+)`", text):
+        assert (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_blocks_compile(page: Path) -> None:
+    for language, block in FENCE.findall(page.read_text(encoding="utf-8")):
+        if language == "python":
+            compile(block, page.name, "exec")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda p: p.name)
+def test_every_config_parses(path: Path) -> None:
+    from twowiki.training.config import parse_config
+
+    assert parse_config(["--config", str(path)]).output_dir
+
+
+def test_make_targets_of_the_readme_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"`?make (\w+)", (ROOT / "README.md").read_text(encoding="utf-8")):
+        assert re.search(rf"^{target}:", makefile, re.M), target
