@@ -107,6 +107,7 @@ def best_name_as_a_whole(patch: pytest.MonkeyPatch) -> None:
 
 def facts_lowered_before_the_set(patch: pytest.MonkeyPatch) -> None:
     right = Scorer._facts
+    patch.setattr(Scorer, "score_facts", Scorer._score_repeated_facts)
     patch.setattr(Scorer, "_facts", lambda self, facts: list(set(right(self, facts))))
 
 
@@ -178,6 +179,7 @@ def support_em_ignores_extra_facts(patch: pytest.MonkeyPatch) -> None:
 
 def text_indices_are_numbers(patch: pytest.MonkeyPatch) -> None:
     right = Scorer._facts
+    patch.setattr(Scorer, "score_facts", Scorer._score_repeated_facts)
 
     def coerced(self: Any, facts: Any) -> Any:
         return [(title, int(index)) for title, index in right(self, facts)]

@@ -398,10 +398,10 @@ def test_forms_of_aliases(tmp_path: Path) -> None:
     ]  # fmt: skip
     for form in forms:
         table = read_aliases(form)
-        assert table.names_of("Q9001") == ()
+        assert table.names_of("Q9001") == []
         assert set(table.names_of("Q9002")) == {"Lady Dessa", "Veltrian"}, form
-        assert table.names_of("Q9003") == table.names_of("Q7") == ()
-        assert table.names_of("Q9004") == ("Oru",)
+        assert table.names_of("Q9003") == table.names_of("Q7") == []
+        assert table.names_of("Q9004") == ["Oru"]
 
 
 @pytest.mark.parametrize(

@@ -48,16 +48,16 @@ class AliasTable:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def names_of(self, name: str) -> tuple[str, ...]:
+    def names_of(self, name: str) -> list[str]:
         """Give an id's aliases and demonyms; nothing where the id is unknown."""
         entry = self._entries.get(name)
         if entry is None:
-            return ()
+            return []
         try:
-            if isinstance(entry, _Line):
-                return (*_parsed(entry.aliases), *_parsed(entry.demonyms))
-            if isinstance(entry, Mapping):
-                return (*_texts(entry.get("aliases")), *_texts(entry.get("demonyms")))
+            if type(entry) is _Line:
+                return [*_parsed(entry.aliases), *_parsed(entry.demonyms)]
+            if type(entry) is dict or isinstance(entry, Mapping):
+                return [*_texts(entry.get("aliases")), *_texts(entry.get("demonyms"))]
             return _texts(entry)
         except (TypeError, msgspec.DecodeError):
             problem = "the names are not lists of texts"
@@ -126,15 +126,16 @@ def _by_id(records: Iterable[Any], path: Path | None) -> dict[str, Any]:
     return entries
 
 
-def _parsed(raw: msgspec.Raw) -> tuple[str, ...]:
+def _parsed(raw: msgspec.Raw) -> list[str]:
     return _texts(msgspec.json.decode(raw))
 
 
-def _texts(value: Any) -> tuple[str, ...]:
+def _texts(value: Any) -> list[str]:
     """Give the names behind a list, one name or nothing; nulls are passed over."""
+    if type(value) is list and None not in value:
+        return value
     if isinstance(value, str):
-        return (value,)
-    texts = tuple(text for text in value or () if text is not None)
-    if not all(isinstance(text, str) for text in texts):
-        raise TypeError("a name that is no text")
-    return texts
+        return [value]
+    if value is not None and not isinstance(value, Iterable):
+        raise TypeError("no list of names")
+    return [text for text in value or () if text is not None]

@@ -8,47 +8,19 @@ end, the sign of predictions made on another release. Nothing is raised.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-from twowiki.gold import GoldSet, paragraphs_of
+from twowiki.gold import GoldSet, length_of
 from twowiki.malformed import as_index
 from twowiki.predictions import BLOCKS, EXPECTED, PredictionSet
 from twowiki.rows import Gold, Row
 from twowiki.schema import Prediction
 from twowiki.signature import Settings
 
-
-class Scored(NamedTuple):
-    """One system's rows with the pairs that they came from."""
-
-    pairs: list[tuple[Prediction, Gold]]
-    rows: list[Row]
+_LISTS, _TEXTS = (list, tuple), (str, int, float)
 
 
-@dataclass
-class Findings:
-    """Which examples show what, by kind, in the gold's order."""
-
-    found: dict[str, list[str]] = field(default_factory=dict)
-    beyond: str = ""  # the first sentence id beyond its paragraph, in words
-
-    def note(self, kind: str, name: str) -> None:
-        """Count an example once for a kind."""
-        names = self.found.setdefault(kind, [])
-        if not names or names[-1] != name:
-            names.append(name)
-
-    def warnings(self) -> list[str]:
-        """Say what was found."""
-        texts = {**_TEXTS, "beyond": _TEXTS["beyond"].format(self.beyond)}
-        return [
-            f"{texts[kind]} ({counted(len(names), 'example')}, first: {names[0]})"
-            for kind, names in self.found.items()
-        ]
-
-
-_TEXTS = {
+_SENTENCES = {
     "text_index": "field 'sp' (supporting_facts): sentence ids are texts, which match no number; "
     'write 0, not "0", or score with coerce_indices (--coerce-indices)',
     "struct_fact": "field 'sp': facts are objects, which match nothing in the official form; "
@@ -61,13 +33,70 @@ _TEXTS = {
 }
 
 
+class Inspector:
+    """Looks at predictions that miss their gold for values that can match nothing.
+
+    Args:
+        coerce: sentence ids given as texts were read as numbers.
+    """
+
+    def __init__(self, *, coerce: bool = False) -> None:
+        self._coerce = coerce
+        self._found: dict[str, list[str]] = {}  # kind -> ids, in the gold's order
+        self._beyond = ""  # the first sentence id beyond its paragraph, in words
+
+    def look(self, prediction: Prediction, gold: Gold, row: Row, context: Any) -> None:
+        """Look at one example; its context, as it was read, tells how long paragraphs are."""
+        answer, facts, triples = prediction
+        figures = row.figures
+        if figures[0] != 1.0 and answer is not None and not isinstance(answer, _TEXTS):
+            self._note("odd_answer", gold.id)
+        if figures[4] != 1.0 and facts:
+            self._look_at_facts(facts, gold, context)
+        if figures[8] != 1.0 and triples and not _are_triples(triples):
+            self._note("odd_triple", gold.id)
+
+    def warnings(self) -> list[str]:
+        """Say what was found."""
+        texts = {**_SENTENCES, "beyond": _SENTENCES["beyond"].format(self._beyond)}
+        return [
+            f"{texts[kind]} ({counted(len(names), 'example')}, first: {names[0]})"
+            for kind, names in self._found.items()
+        ]
+
+    def _note(self, kind: str, name: str) -> None:
+        names = self._found.setdefault(kind, [])
+        if not names or names[-1] != name:
+            names.append(name)
+
+    def _look_at_facts(self, facts: Any, gold: Gold, context: Any) -> None:
+        doubtful = []
+        for fact in facts if isinstance(facts, _LISTS) else [facts]:
+            if fact in gold.supporting_facts:
+                continue
+            if not isinstance(fact, _LISTS) or len(fact) != 2 or not isinstance(fact[0], str):
+                self._note("struct_fact" if isinstance(fact, Mapping) else "odd_fact", gold.id)
+                continue
+            sent_id = as_index(fact[1]) if self._coerce else fact[1]
+            if isinstance(sent_id, str):
+                self._note("text_index", gold.id)
+            elif isinstance(sent_id, int) and sent_id > 0:
+                doubtful.append((fact[0], sent_id))
+        for title, sent_id in doubtful:
+            length = length_of(context, title)
+            if length is not None and sent_id >= length and not _in_gold(title, sent_id, gold):
+                self._beyond = self._beyond or f"{title!r} has {length}, said {sent_id}"
+                self._note("beyond", gold.id)
+
+
 def explain(
     settings: Settings,
     said: PredictionSet,
     true: GoldSet,
     aliases: bool,
-    scored: Scored,
+    rows: Sequence[Row],
     extra: Sequence[str],
+    inspector: Inspector,
 ) -> Iterator[str]:
     """Yield the report's warnings.
 
@@ -76,15 +105,15 @@ def explain(
         said: the predictions.
         true: the gold that was scored.
         aliases: whether other names were at hand.
-        scored: the rows, with their pairs.
+        rows: the scored examples.
         extra: the predicted ids that the gold does not know.
+        inspector: what has looked at each of them.
     """
     yield from said.notes
-    yield from _about_coverage(said, scored.rows, extra)
+    yield from _about_coverage(said, rows, extra)
     yield from _about_gold(settings, true, aliases)
-    yield from _about_matching(settings, scored.rows)
-    coerce = settings.coerce_indices
-    yield from inspect(scored, true.contexts, coerce=coerce).warnings()
+    yield from _about_matching(rows)
+    yield from inspector.warnings()
 
 
 def _about_coverage(
@@ -128,7 +157,7 @@ def _about_gold(settings: Settings, true: GoldSet, aliases: bool) -> Iterator[st
         )
 
 
-def _about_matching(settings: Settings, rows: Sequence[Row]) -> Iterator[str]:
+def _about_matching(rows: Sequence[Row]) -> Iterator[str]:
     differing = [row.id for row in rows if row.differs]
     if differing:
         yield (
@@ -137,7 +166,7 @@ def _about_matching(settings: Settings, rows: Sequence[Row]) -> Iterator[str]:
             "several spellings of one gold triple, or gold triples that stand twice "
             f"(first: {differing[0]})"
         )
-    above = [row.id for row in rows if max(row.figures) > 1.0]
+    above = [row.id for row in rows if row.differs and max(row.figures) > 1.0]
     if above:
         yield (
             f"{counted(len(above), 'row')} above 100 (first: {above[0]}), as in the official "
@@ -150,58 +179,19 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def inspect(scored: Scored, contexts: Sequence[Any], *, coerce: bool = False) -> Findings:
-    """Look at the predictions that miss their gold.
-
-    Args:
-        scored: predictions with their gold and rows.
-        contexts: the gold's contexts as they were read; used to count sentences.
-        coerce: sentence ids given as texts were read as numbers.
-    """
-    findings = Findings()
-    for (prediction, gold), row, context in zip(*scored, contexts, strict=True):
-        answer, facts, triples = prediction
-        if row.figures[0] != 1.0 and not isinstance(answer, str | int | float | None):
-            findings.note("odd_answer", gold.id)
-        if row.figures[4] != 1.0 and facts:
-            _inspect_facts(facts, gold, context, findings, coerce)
-        if row.figures[8] != 1.0 and triples and not _are_triples(triples):
-            findings.note("odd_triple", gold.id)
-    return findings
-
-
-def _inspect_facts(facts: Any, gold: Gold, context: Any, findings: Findings, coerce: bool) -> None:
-    doubtful = []
-    for fact in facts if isinstance(facts, list | tuple) else [facts]:
-        if isinstance(fact, Mapping):
-            findings.note("struct_fact", gold.id)
-        elif not isinstance(fact, list | tuple) or len(fact) != 2 or not isinstance(fact[0], str):
-            findings.note("odd_fact", gold.id)
-        elif isinstance(fact[1], str) and not (coerce and isinstance(as_index(fact[1]), int)):
-            findings.note("text_index", gold.id)
-        elif fact not in gold.supporting_facts:
-            doubtful.append((fact[0], as_index(fact[1]) if coerce else fact[1]))
-    if doubtful and context is not None:
-        _inspect_indices(doubtful, gold, dict(paragraphs_of(context)), findings)
-
-
-def _inspect_indices(
-    facts: Sequence[tuple[str, Any]], gold: Gold, lengths: Mapping[str, int], findings: Findings
-) -> None:
-    known = {tuple(fact) for fact in gold.supporting_facts}
-    for title, sent_id in facts:
-        length = lengths.get(title)
-        if not isinstance(sent_id, int) or length is None or sent_id < length:
-            continue
-        if (title, sent_id) not in known:
-            findings.beyond = findings.beyond or f"{title!r} has {length}, said {sent_id}"
-            findings.note("beyond", gold.id)
+def _in_gold(title: str, sent_id: int, gold: Gold) -> bool:
+    return any(tuple(fact) == (title, sent_id) for fact in gold.supporting_facts)
 
 
 def _are_triples(triples: Any) -> bool:
-    return isinstance(triples, list | tuple) and all(
-        isinstance(triple, list | tuple)
-        and len(triple) == 3
-        and all(isinstance(part, str | int | float) for part in triple)
-        for triple in triples
-    )
+    """Tell whether all entries are three texts or numbers."""
+    if not isinstance(triples, _LISTS):
+        return False
+    for triple in triples:
+        if not isinstance(triple, _LISTS) or len(triple) != 3:
+            return False
+        if not isinstance(triple[0], _TEXTS) or not isinstance(triple[1], _TEXTS):
+            return False
+        if not isinstance(triple[2], _TEXTS):
+            return False
+    return True

@@ -14,8 +14,8 @@ from typing import Any
 from twowiki.errors import DataError
 from twowiki.malformed import odd_triples
 from twowiki.matching import maximum_matching
-from twowiki.normalization import Remembered, leveller, normalise_name
-from twowiki.rows import ALL, EMPTY, Gold, Names, NamesOf, Part, no_names, part_of
+from twowiki.normalization import Remembered, leveller, normalise_name, start_of
+from twowiki.rows import ALL, EMPTY, Gold, Names, NamesOf, Part, RawNames, no_names, part_of
 from twowiki.signature import Settings
 
 Triples = Sequence[tuple[str, ...]]
@@ -34,6 +34,8 @@ class EvidenceScorer:
         self._level: Callable[[str], str] = leveller(normalise_name, fold=settings.unicode)
         self._relation = Remembered(self._level)
         self._names = Names(names_of, self._level)
+        self._raw_names = RawNames(names_of)
+        self._start = _unknown_start if settings.unicode else start_of
         self._by_ids = settings.version != "1.0"
         self._official = settings.matching == "official"
         self._both_empty = ALL if settings.strict else EMPTY
@@ -66,50 +68,69 @@ class EvidenceScorer:
     ) -> Part | None:
         """Settle the commonest case without levelling every text; None where it does not hold.
 
-        The case: on both sides no two triples share relation and subject, and a predicted triple
-        either stands in the gold to the letter, or spells no gold triple by any name.
+        The case: no two gold triples share relation and subject, predicted triples differ, and
+        each either stands in the gold to the letter, or spells a gold triple that no other one
+        claims, or spells none. The two matchings agree then.
         """
         try:
             if not prediction or not self._apart(true):
                 return None
             if prediction == true:
                 return ALL
-            if not self._apart(prediction):
-                return None
             rest = [triple for triple in prediction if triple not in true]
+            found = len(prediction) - len(rest)
+            if len(rest) > 1 and not self._apart(rest):
+                return None
+            if found > 1 and len({*map(tuple, prediction)}) < len(prediction):
+                return None
+            claimed: set[int] = set()
             for triple in rest:
-                for number, spelling in enumerate(true):
-                    if self._spells(triple, spelling, ids[number] if ids else _NO_IDS):
-                        return None
+                golds = self._spelled(triple, true, ids)
+                if any(number in claimed or true[number] in prediction for number in golds):
+                    return None
+                claimed.update(golds[:1])
         except (TypeError, ValueError, AttributeError):
             return None
-        return _counted(len(prediction) - len(rest), len(prediction), len(true))
+        return _counted(found + len(claimed), len(prediction), len(true))
 
     def _apart(self, triples: Sequence[Any]) -> bool:
         """Tell whether triples of texts differ in relation and subject when levelled."""
-        relation_of, level = self._relation, self._level
-        relations = set()
+        relation_of, start = self._relation, self._start
+        heads = set()
         for subject, relation, object_ in triples:
             if type(subject) is not str or type(object_) is not str:
                 return False
-            relations.add(relation_of[relation])
-        if len(relations) == len(triples):
+            heads.add((relation_of[relation], start(subject)))
+        known = len(heads) == len(triples) and not any(first == "" for _, first in heads)
+        if known or len({relation for relation, _ in heads}) == len(triples):
             return True
-        heads = {(level(subject), relation_of[relation]) for subject, relation, _ in triples}
-        return len(heads) == len(triples)
+        level = self._level
+        return len({(level(one[0]), relation_of[one[1]]) for one in triples}) == len(triples)
 
-    def _spells(self, triple: Any, true: Any, ids: Any) -> bool:
-        """Tell whether two unlevelled triples are one, by any name."""
-        subject, relation, object_ = triple
-        return (
-            self._relation[relation] == self._relation[true[1]]
-            and (object_ == true[2] or self._names_it(object_, true[2], ids[2]))
-            and (subject == true[0] or self._names_it(subject, true[0], ids[0]))
-        )
+    def _spelled(self, triple: Any, true: Sequence[Any], ids: Sequence[Any]) -> list[int]:
+        """Give the numbers of the gold triples that an unlevelled one spells, by any name."""
+        said_subject, said_relation, said_object = triple
+        relation_of, found = self._relation, []
+        wanted = relation_of[said_relation]
+        for number, (subject, relation, object_) in enumerate(true):
+            if relation_of[relation] == wanted:
+                subject_id, _, object_id = ids[number] if ids else _NO_IDS
+                if (
+                    subject == said_subject or self._names_it(said_subject, subject, subject_id)
+                ) and (object_ == said_object or self._names_it(said_object, object_, object_id)):
+                    found.append(number)
+        return found
 
     def _names_it(self, said: str, text: str, name: Any) -> bool:
-        form = self._level(said)
-        return form == self._level(text) or (name is not None and form in self._names[name])
+        """Tell whether a text is the gold's, or another name of its id, when levelled."""
+        start, form = self._start(said), None
+        for other in (text, *self._raw_names[name]):
+            first = self._start(other)
+            if first == start or not first or not start:
+                form = form or self._level(said)
+                if self._level(other) == form:
+                    return True
+        return False
 
     def _said(self, triples: Sequence[Any]) -> set[tuple[str, ...]]:
         level, relation_of = self._level, self._relation
@@ -159,6 +180,11 @@ class EvidenceScorer:
             [numbers[true[found]] for found in self._golds_of(triple, true, ids)] for triple in said
         ]
         return _counted(maximum_matching(choices), len(said), len(numbers))
+
+
+def _unknown_start(_: str) -> str:
+    """Know no text's start: folding may change it."""
+    return ""
 
 
 def _counted(matches: int, said: int, true: int) -> Part:

@@ -6,7 +6,8 @@ someone asks for one. A split whose gold is hidden is refused with what to do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -25,6 +26,12 @@ HIDDEN = (
     "PREDICTIONS TEST OUT` and send it to them: https://github.com/Alab-NII/2wikimultihop says how"
 )
 _PARAGRAPHS = msgspec.json.Decoder(list[tuple[str, list[msgspec.Raw]]])
+_LISTS = (list, tuple)
+_TYPES = frozenset(TWO_WIKI_TYPES)
+_OFFICIAL = itemgetter(
+    *("_id", "type", "answer", "answer_id", "supporting_facts", "evidences", "evidences_id"),
+    *("question", "context"),
+)
 _FIELDS = ("answer", "supporting_facts", "evidences")
 
 
@@ -43,7 +50,7 @@ ABSENT, PRESENT = msgspec.Raw(), msgspec.Raw(b'""')
 
 
 class RawGold(msgspec.Struct, gc=False):
-    """A record of a JSON file, of which only what scoring needs is decoded."""
+    """What scoring needs of a record, as it was read; of a JSON file nothing else is decoded."""
 
     official_id: Any = msgspec.field(default=None, name="_id")
     id: Any = None
@@ -72,18 +79,20 @@ def collect_gold(
     hidden: list[str] = []
     blank = True
     lacking: dict[str, int] = {}
+    unset = msgspec.UNSET
     for number, record in enumerate(records):
         raw = record if type(record) is RawGold else _raw_of(record, number)
         gold = _gold_of(raw, number, labels)
         golds.append(gold)
         contexts.append(raw.context)
-        if raw.answer is None or raw.answer is msgspec.UNSET:
+        if raw.answer is None or raw.answer is unset:
             hidden.append(gold.id)
         elif gold.answer or gold.supporting_facts or gold.evidences or raw.question is ABSENT:
             blank = False
-        for name in _FIELDS:
-            if getattr(raw, name) is msgspec.UNSET:
-                lacking[name] = lacking.get(name, 0) + 1
+        if raw.answer is unset or raw.supporting_facts is unset or raw.evidences is unset:
+            for name in _FIELDS:
+                if getattr(raw, name) is unset:
+                    lacking[name] = lacking.get(name, 0) + 1
     if not golds:
         raise DataError("the gold holds no record", remedy="Give a split with at least one")
     if len(hidden) == len(golds) or (blank and not hidden):
@@ -109,13 +118,18 @@ def _raw_of(record: Any, number: int) -> RawGold:
     """Give what scoring needs of a mapping (or anything that turns into one)."""
     if hasattr(record, "_asdict"):
         record = record._asdict()
-    if not isinstance(record, Mapping):
+    if type(record) is not dict and not isinstance(record, Mapping):
         raise DataError(
             f"expected a record (an object), got {kind_of(record)}",
             record=f"number {number}",
             remedy='Gold is a list of objects with "_id", "answer", "supporting_facts" and '
             '"evidences", as in dev.json',
         )
+    try:  # the release's own records, in one step
+        name, kind, answer, answer_id, facts, triples, ids, _, context = _OFFICIAL(record)
+        return RawGold(name, None, kind, answer, answer_id, facts, triples, ids, PRESENT, context)
+    except KeyError:
+        pass
     get, unset = record.get, msgspec.UNSET
     return RawGold(
         get("_id"),
@@ -135,18 +149,17 @@ def _gold_of(raw: RawGold, number: int, labels: Sequence[str]) -> Gold:
     name = raw.official_id if raw.official_id is not None else raw.id
     if type(name) is not str:
         raise _bad_id(raw, name, number)
-    answer, facts, triples = raw.answer, raw.supporting_facts, raw.evidences
-    if type(answer) is not str:
-        answer = _text(answer, name)
+    answer, facts = raw.answer, raw.supporting_facts
+    triples, ids = raw.evidences, raw.evidences_id
     try:
         return Gold(
             name,
-            answer,
+            answer if type(answer) is str else _text(answer),
             facts if _official(facts) else entries_of(facts, "supporting_facts", FACT_NAMES),
             triples if _official(triples) else entries_of(triples, "evidences", TRIPLE_NAMES),
-            _type_of(raw.type, labels),
-            raw.answer_id if isinstance(raw.answer_id, str) else None,
-            entries_of(raw.evidences_id, "evidences_id", TRIPLE_ID_NAMES),
+            raw.type if raw.type is None else _type_of(raw.type, labels),
+            raw.answer_id if type(raw.answer_id) is str else None,
+            ids if _official(ids) else entries_of(ids, "evidences_id", TRIPLE_ID_NAMES),
         )
     except DataError as error:
         raise DataError(
@@ -155,8 +168,8 @@ def _gold_of(raw: RawGold, number: int, labels: Sequence[str]) -> Gold:
 
 
 def _official(value: Any) -> bool:
-    """Tell a list of lists, which is used as it stands."""
-    return type(value) is list and bool(value) and type(value[0]) is list
+    """Tell a list of lists (or an empty list), which is used as it stands."""
+    return type(value) is list and (not value or type(value[0]) is list)
 
 
 def entries_of(value: Any, field: str, layouts: Sequence[Sequence[str]]) -> list[Any]:
@@ -188,19 +201,17 @@ def _entry(
     )
 
 
-def _text(answer: Any, name: str) -> str:
+def _text(answer: Any) -> str:
     if answer is None or answer is msgspec.UNSET:
         return ""
     if isinstance(answer, int | float):
         return str(answer)
-    raise DataError(
-        f"the gold answer is {kind_of(answer)}, not a text", record=name, field="answer"
-    )
+    raise DataError(f"the gold answer is {kind_of(answer)}, not a text", field="answer")
 
 
 def _type_of(value: Any, labels: Sequence[str]) -> str | None:
-    if isinstance(value, str):
-        return value.replace("-", "_")
+    if type(value) is str:
+        return value if value in _TYPES else value.replace("-", "_")
     if type(value) is int:
         return labels[value] if 0 <= value < len(labels) else None
     return None
@@ -217,33 +228,40 @@ def _bad_id(raw: RawGold, name: Any, number: int) -> DataError:
     )
 
 
-def paragraphs_of(context: Any) -> Iterator[tuple[str, int]]:
-    """Yield each paragraph's title and number of sentences; nothing where they can't be read."""
+def length_of(context: Any, title: str) -> int | None:
+    """Give the number of sentences of a paragraph; None where the context does not tell.
+
+    Args:
+        context: a context as it was read: lists, structs, undecoded JSON or an Arrow value.
+        title: the paragraph's title, as it stands.
+    """
+    if type(context) is list and context and type(context[0]) is list:
+        entries: Any = context
+    else:
+        entries = _decoded(context)
+    for entry in entries:
+        if isinstance(entry, Mapping):
+            name, sentences = entry.get("title"), entry.get("sentences", entry.get("content"))
+        elif isinstance(entry, _LISTS) and len(entry) == 2:
+            name, sentences = entry
+        else:
+            continue
+        if name == title and isinstance(sentences, _LISTS):
+            return len(sentences)
+    return None
+
+
+def _decoded(context: Any) -> Iterable[Any]:
     if isinstance(context, msgspec.Raw):
         try:
-            for name, raw_sentences in _PARAGRAPHS.decode(context):
-                yield name, len(raw_sentences)
-            return
+            return _PARAGRAPHS.decode(context)
         except msgspec.ValidationError:
-            pass  # another layout than the official one
+            context = msgspec.json.decode(context)  # another layout than the official one
         except msgspec.DecodeError:
-            return
-        try:
-            context = msgspec.json.decode(context)
-        except (msgspec.DecodeError, msgspec.ValidationError):
-            return
+            return ()
     if hasattr(context, "as_py"):
         context = context.as_py()
     try:
-        entries = listed(context, "context") if context else []
+        return listed(context, "context") if context else ()
     except DataError:
-        return
-    for entry in entries:
-        if isinstance(entry, Mapping):
-            title, sentences = entry.get("title"), entry.get("sentences", entry.get("content"))
-        elif isinstance(entry, list | tuple) and len(entry) == 2:
-            title, sentences = entry
-        else:
-            continue
-        if isinstance(title, str) and isinstance(sentences, list | tuple):
-            yield title, len(sentences)
+        return ()

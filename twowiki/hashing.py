@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -16,24 +16,24 @@ from twowiki.rows import Gold
 _encode = msgspec.json.Encoder().encode
 
 
-def hash_of_gold(golds: Sequence[Gold]) -> str:
-    """Hash what the 16 figures depend on; the order of the records does not matter."""
-    return _hash_of_lines(
-        (
-            gold.id,
-            gold.answer,
-            gold.answer_id,
-            gold.supporting_facts,
-            gold.evidences,
-            gold.evidences_id,
-        )
-        for gold in golds
-    )
+class GoldHash:
+    """Hashes what the 16 figures depend on, a record at a time; the records' order is no matter."""
+
+    def __init__(self) -> None:
+        self._lines: list[bytes] = []
+
+    def add(self, gold: Gold) -> None:
+        """Take a record in; its question type and context move no figure."""
+        self._lines.append(_json([gold.id, gold.answer, gold.answer_id, *gold[2:4], gold[6]]))
+
+    def hexdigest(self) -> str:
+        """Give the hash of all records taken in."""
+        return hashlib.sha256(b"\n".join(sorted(self._lines))).hexdigest()
 
 
 def hash_of_predictions(said: PredictionSet) -> str:
-    """Hash what is said about each question; the order of the questions does not matter."""
-    return _hash_of_lines((name, *said.of(name)) for name in said.ids())
+    """Hash what is said, as it stands."""
+    return hashlib.sha256(_json([said.answers, said.facts, said.triples])).hexdigest()
 
 
 def hash_of_texts(texts: Iterable[str]) -> str:
@@ -49,12 +49,7 @@ def hashed(source: Source, hash_of: Callable[[], str]) -> Source:
     return source if source.sha256 else source._replace(sha256=hash_of())
 
 
-def _hash_of_lines(values: Iterable[tuple[Any, ...]]) -> str:
-    lines = sorted(map(_line, values))
-    return hashlib.sha256(b"\n".join(lines)).hexdigest()
-
-
-def _line(value: tuple[Any, ...]) -> bytes:
+def _json(value: Any) -> bytes:
     """Encode a value; what JSON does not know is written as Python shows it."""
     try:
         return _encode(value)

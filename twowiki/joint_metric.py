@@ -6,16 +6,20 @@ In: official files or structures, rows, `datasets` objects. Out: a `Report`. The
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from twowiki.aliases import Aliases, AliasTable, read_aliases
-from twowiki.checks import Scored, explain
+from twowiki.checks import Inspector, explain
 from twowiki.errors import DataError
 from twowiki.gold import IN_MEMORY, GoldSet, refuse_hidden
 from twowiki.gold_sources import GoldSource, read_gold
-from twowiki.hashing import hash_of_gold, hash_of_predictions, hash_of_texts, hashed
+from twowiki.hashing import GoldHash, hash_of_predictions, hash_of_texts, hashed
 from twowiki.json_files import Source, collector_paused
 from twowiki.predictions import PredictionSet, PredictionSource, extra_ids, read_predictions
 from twowiki.report import Comparison, Report, Resampling, compare, keys_of
-from twowiki.rows import no_names
+from twowiki.rows import Gold, Row, no_names
+from twowiki.schema import Prediction
 from twowiki.scoring import Scorer
 from twowiki.signature import Settings, signature_of
 from twowiki.subsets import Subset, only, read_subset
@@ -89,43 +93,69 @@ def score(
         unicode=unicode,
         contains=contains,
     )
-    resampling = _resampling(confidence, resamples, rounds, seed)
     with collector_paused():
-        said = read_predictions(predictions)
-        true = read_gold(gold, config=config, split=split)
-        names = None if aliases is None else read_aliases(aliases)
-        extra = extra_ids(said, true)
-        chosen = None if subset is None else read_subset(subset)
-        if chosen is not None:
-            true = only(true, chosen)
-        refuse_hidden(true)
-        scorer = Scorer(settings, no_names if names is None else names.names_of)
-        scored = _score_all(scorer, said, true)
-        missing = tuple([row.id for row in scored.rows if row.missing])
-        gold_hash = hash_of_gold(true.golds)
-        return Report(
-            rows=scored.rows,
-            settings=settings,
-            signature=signature_of(
-                settings,
-                aliases=names is not None,
-                missing=len(missing),
-                n=len(scored.rows),
-                gold=gold_hash,
-                subset=None if chosen is None else hash_of_texts(sorted(chosen)),
-            ),
-            predictions=hashed(said.source, lambda: hash_of_predictions(said)),
-            gold=hashed(true.source, lambda: gold_hash),
-            aliases=None if names is None else (names.source or Source(IN_MEMORY, "")),
-            missing_ids=missing,
-            extra_ids=extra,
-            subset=chosen,
-            resampling=resampling,
+        return score_sets(
+            read_predictions(predictions),
+            read_gold(gold, config=config, split=split),
+            settings,
+            names=None if aliases is None else read_aliases(aliases),
+            chosen=None if subset is None else read_subset(subset),
+            other=None if compare_with is None else read_predictions(compare_with),
+            resampling=_resampling(confidence, resamples, rounds, seed),
             by_type=by_type,
-            comparison=_compared(scorer, scored, compare_with, true, resampling),
-            warnings=tuple(explain(settings, said, true, names is not None, scored, extra)),
             command=command,
         )
+
+
+def score_sets(
+    said: PredictionSet,
+    true: GoldSet,
+    settings: Settings,
+    *,
+    names: AliasTable | None,
+    chosen: tuple[str, ...] | None,
+    other: PredictionSet | None,
+    resampling: Resampling,
+    by_type: bool,
+    command: str | None,
+) -> Report:
+    """Score what has been read: match ids, make rows, and put them into a report."""
+    extra = extra_ids(said, true)
+    if chosen is not None:
+        true = only(true, chosen)
+    refuse_hidden(true)
+    scorer = Scorer(settings, no_names if names is None else names.names_of)
+    inspector, content = Inspector(coerce=settings.coerce_indices), GoldHash()
+    rows = []
+    for prediction, gold, row, context in _scored(scorer, said, true):
+        rows.append(row)
+        inspector.look(prediction, gold, row, context)
+        content.add(gold)
+    missing = tuple([row.id for row in rows if row.missing])
+    gold_hash = content.hexdigest()
+    return Report(
+        rows=rows,
+        settings=settings,
+        signature=signature_of(
+            settings,
+            aliases=names is not None,
+            missing=len(missing),
+            n=len(rows),
+            gold=gold_hash,
+            subset=None if chosen is None else hash_of_texts(sorted(chosen)),
+        ),
+        predictions=hashed(said.source, lambda: hash_of_predictions(said)),
+        gold=hashed(true.source, lambda: gold_hash),
+        aliases=None if names is None else (names.source or Source(IN_MEMORY, "")),
+        missing_ids=missing,
+        extra_ids=extra,
+        subset=chosen,
+        resampling=resampling,
+        by_type=by_type,
+        comparison=None if other is None else _compared(scorer, rows, other, true, resampling),
+        warnings=tuple(explain(settings, said, true, names is not None, rows, extra, inspector)),
+        command=command,
+    )
 
 
 def _resampling(confidence: float | None, resamples: int, rounds: int, seed: int) -> Resampling:
@@ -139,23 +169,21 @@ def _resampling(confidence: float | None, resamples: int, rounds: int, seed: int
     return Resampling(confidence, resamples, rounds, seed)
 
 
-def _score_all(scorer: Scorer, said: PredictionSet, true: GoldSet) -> Scored:
-    pairs = [(said.of(gold.id), gold) for gold in true.golds]
+def _scored(
+    scorer: Scorer, said: PredictionSet, true: GoldSet
+) -> Iterator[tuple[Prediction, Gold, Row, Any]]:
+    """Yield each gold example with what is said of it, its row and its context."""
     try:
-        return Scored(pairs, [scorer.score_example(prediction, gold) for prediction, gold in pairs])
+        for gold, context in zip(true.golds, true.contexts, strict=True):
+            prediction = said.of(gold.id)
+            yield prediction, gold, scorer.score_example(prediction, gold), context
     except DataError as error:
         raise error.at(true.source.name) from None
 
 
 def _compared(
-    scorer: Scorer,
-    scored: Scored,
-    other: PredictionSource | PredictionSet | None,
-    true: GoldSet,
-    resampling: Resampling,
-) -> Comparison | None:
-    if other is None:
-        return None
-    said = read_predictions(other)
-    rows = _score_all(scorer, said, true).rows
-    return compare(scored.rows, rows, said.source, keys_of(scorer.settings), resampling)
+    scorer: Scorer, rows: list[Row], other: PredictionSet, true: GoldSet, resampling: Resampling
+) -> Comparison:
+    theirs = [row for _, _, row, _ in _scored(scorer, other, true)]
+    source = hashed(other.source, lambda: hash_of_predictions(other))
+    return compare(rows, theirs, source, keys_of(scorer.settings), resampling)

@@ -38,6 +38,16 @@ def normalise_name(text: str) -> str:
     return " ".join(low.split())
 
 
+def start_of(text: str) -> str:
+    """Give a text's first letter as both levellings leave it, "" where that takes levelling.
+
+    Texts whose starts are known and differ are different names: most comparisons end here. (Not
+    for answers, which may lose a leading article, nor for folded texts.)
+    """
+    first = text[:1].lower()
+    return first if first.isascii() and first.isalnum() else ""
+
+
 def fold_unicode(text: str) -> str:
     """Make typographic variants equal: composed letters, dashes, quotes, blanks, invisible signs.
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from twowiki.errors import DataError
+
 FIGURES = ("em", "f1", "prec", "recall")
 PARTS = {"answer": "", "sp": "sp_", "evidence": "evi_", "joint": "joint_"}
 KEYS = tuple(prefix + figure for prefix in PARTS.values() for figure in FIGURES)
@@ -62,14 +64,29 @@ def no_names(_: str) -> Iterable[str]:
     return ()
 
 
+class RawNames(dict[Any, Sequence[str]]):
+    """The names of each Wikidata id, looked up once; what is no id has none."""
+
+    def __init__(self, names_of: NamesOf) -> None:
+        super().__init__()
+        self._names_of = names_of
+
+    def __missing__(self, name: Any) -> Sequence[str]:
+        texts = list(self._names_of(name)) if isinstance(name, str) and name else []
+        if not all(isinstance(text, str) for text in texts):
+            problem = "an entity's other names are not all texts"
+            raise DataError(problem, record=name, field="aliases")
+        self[name] = texts
+        return texts
+
+
 class Names(dict[Any, frozenset[str]]):
-    """The levelled names of each Wikidata id, looked up once; what is no id has none."""
+    """The same, levelled."""
 
     def __init__(self, names_of: NamesOf, level: Callable[[str], str]) -> None:
         super().__init__()
-        self._names_of, self._level = names_of, level
+        self._raw, self._level = RawNames(names_of), level
 
     def __missing__(self, name: Any) -> frozenset[str]:
-        texts = self._names_of(name) if isinstance(name, str) and name else ()
-        levelled = self[name] = frozenset(map(self._level, texts))
+        levelled = self[name] = frozenset(map(self._level, self._raw[name]))
         return levelled

@@ -48,7 +48,9 @@ class Scorer:
         self._level: Callable[[str], str] = leveller(normalise_answer, fold=settings.unicode)
         self._names = Names(names_of if settings.version != "1.0" else no_names, self._level)
         self._title = _title_form(settings)
+        self._plain_facts = self._title is str.lower and not settings.coerce_indices
         self._both_empty = ALL if settings.strict else EMPTY
+        self._contains = settings.contains
         self.score_evidence = EvidenceScorer(settings, names_of).score
 
     def score_example(self, prediction: Prediction, gold: Gold) -> Row:
@@ -58,22 +60,24 @@ class Scorer:
         support = NONE if facts is None else self.score_facts(facts, gold)
         evidence, other = (NONE, NONE) if triples is None else self.score_evidence(triples, gold)
         missing: tuple[str, ...] = ()
-        if said is None or facts is None or triples is None:
+        if answer is NONE or support is NONE or evidence is NONE:
             together = NONE
-            pairs = zip(PARTS, prediction, strict=False)
-            missing = tuple(name for name, value in pairs if value is None)
+            if None in (said, facts, triples):
+                pairs = zip(PARTS, prediction, strict=False)
+                missing = tuple(name for name, value in pairs if value is None)
         else:
             together = score_joint(answer, support, evidence)
         figures: tuple[float, ...] = (*answer, *support, *evidence, *together)
-        if self.settings.contains:
+        if self._contains:
             figures = (*figures, 0.0 if said is None else self.score_containment(said, gold))
         return Row(gold.id, gold.type, figures, evidence != other, missing)
 
     def score_answer(self, prediction: Any, gold: Gold) -> Part:
         """Compare an answer with the gold answer and its other names, each figure's best."""
-        said, true = self._answer(prediction), self._level(gold.answer)
+        said = self._level(prediction) if type(prediction) is str else self._answer(prediction)
         if said is None:
             return NONE
+        true = said if prediction == gold.answer else self._level(gold.answer)
         if said == true:
             return ALL if said else self._both_empty
         names = self._names[gold.answer_id]
@@ -81,11 +85,11 @@ class Scorer:
             return ALL if said else self._both_empty
         if not said or said in CLOSED_ANSWERS:
             return NONE
-        best = _overlap(said, true)
-        for name in names:
-            found = _overlap(said, name)
-            if found is not NONE:
-                best = _best(best, found)
+        tokens, words = said.split(), frozenset(said.split())
+        best = NONE
+        for name in (true, *names):
+            if name not in CLOSED_ANSWERS and not words.isdisjoint(other := name.split()):
+                best = _best(best, _overlap(tokens, other))
         return best
 
     def score_containment(self, prediction: Any, gold: Gold) -> float:
@@ -103,8 +107,23 @@ class Scorer:
 
     def score_facts(self, prediction: Sequence[Any], gold: Gold) -> Part:
         """Compare sets of facts; titles match whatever their case, spellings of one count apart."""
-        if prediction and prediction == gold.supporting_facts:
+        true = gold.supporting_facts
+        if prediction and prediction == true:
             return ALL
+        if self._plain_facts and prediction and true:
+            try:
+                given = {(title.lower(), sent_id) for title, sent_id in prediction}
+                wanted = {(title.lower(), sent_id) for title, sent_id in true}
+                if len(given) == len(prediction) and len(wanted) == len(true):
+                    found = len(given & wanted)
+                    exact = found == len(given) == len(wanted)
+                    return part_of(found, len(given), len(wanted), exact=exact)
+            except (TypeError, ValueError, AttributeError):
+                pass
+        return self._score_repeated_facts(prediction, gold)
+
+    def _score_repeated_facts(self, prediction: Sequence[Any], gold: Gold) -> Part:
+        """Compare facts of which some repeat, differ in case alone, or are malformed."""
         said, true = self._facts(prediction), self._facts(gold.supporting_facts)
         if any(type(fact[0]) is object for fact in true):
             raise DataError(
@@ -115,8 +134,9 @@ class Scorer:
             )
         if not said and not true:
             return self._both_empty
-        found = sum(fact in true for fact in said)
-        lost = sum(fact not in said for fact in true)
+        given, wanted = set(said), set(true)
+        found = sum(fact in wanted for fact in said)
+        lost = sum(fact not in given for fact in true)
         return part_of(found, len(said), found + lost, exact=lost == 0 and found == len(said))
 
     def _facts(self, facts: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -160,17 +180,14 @@ def _best(one: Part, other: Part) -> Part:
     )
 
 
-def _overlap(said: str, true: str) -> Part:
+def _overlap(said: list[str], true: list[str]) -> Part:
     """Compare the tokens of two unequal levelled answers as multisets."""
-    if true in CLOSED_ANSWERS:
-        return NONE
-    said_tokens, true_tokens = said.split(), true.split()
-    if len(said_tokens) > _LONG and len(true_tokens) > _LONG:
-        same = (Counter(said_tokens) & Counter(true_tokens)).total()
+    if len(said) > _LONG and len(true) > _LONG:
+        same = (Counter(said) & Counter(true)).total()
     else:
-        rest, same = list(true_tokens), 0
-        for token in said_tokens:
+        rest, same = list(true), 0
+        for token in said:
             if token in rest:
                 rest.remove(token)
                 same += 1
-    return part_of(same, len(said_tokens), len(true_tokens), exact=False) if same else NONE
+    return part_of(same, len(said), len(true), exact=False)

@@ -74,14 +74,15 @@ def paired_randomization(
         raise ValueError(f"rounds must be at least 1, not {rounds!r}")
     difference = first - second
     difference = difference[np.any(difference != 0.0, axis=1)]
-    observed = np.abs(difference.sum(axis=0))
+    count, total = len(difference), difference.sum(axis=0)
     slack = 1e-9 * np.abs(difference).sum(axis=0)  # sums in another order differ in the last bits
     generator = np.random.default_rng(seed)
     as_large = np.zeros(first.shape[1])
-    for start, stop in _blocks(rounds, len(difference)):
-        swapped = generator.integers(2, size=(stop - start, len(difference)), dtype=np.int8)
-        sums = (1.0 - 2.0 * swapped) @ difference
-        as_large += (np.abs(sums) >= observed - slack).sum(axis=0)
+    for start, stop in _blocks(rounds, count):
+        bits = np.frombuffer(generator.bytes((stop - start) * (-(-count // 8))), dtype=np.uint8)
+        swapped = np.unpackbits(bits.reshape(stop - start, -1), axis=1, count=count)
+        sums = total - 2.0 * (swapped.astype(np.float64) @ difference)
+        as_large += (np.abs(sums) >= np.abs(total) - slack).sum(axis=0)
     return (as_large + 1.0) / (rounds + 1.0)
 
 
