@@ -243,7 +243,7 @@ def test_the_last_output_of_an_id_counts() -> None:
     twice = [{"id": "q1", "output": "Oru"}, {"id": "q1", "output": TEXT}]
     report = score(read_llm_outputs(twice), [gold()])
     assert report.metrics["joint_em"] == 100.0
-    assert any("1 row ignored" in warning for warning in report.warnings)
+    assert any("1 repeated row ignored" in warning for warning in report.warnings)
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from twowiki.errors import DataError
 from twowiki.joint_metric import score
 from twowiki.predictions import read_predictions
 from twowiki.schema import Prediction, parse_record, to_row
+from twowiki.sources import read_examples
 
 
 def warned(report: Any, *words: str) -> bool:
@@ -266,6 +267,7 @@ def test_forms_of_gold_score_alike(tmp_path: Path) -> None:
     write(tmp_path / "release" / "test.json", [])
     forms = [
         rows, iter(rows), {"validation": rows, "test": []}, write(tmp_path / "dev.json", golds),
+        map(parse_record, golds), read_examples(tmp_path / "dev.json"),
         write_lines(tmp_path / "dev.jsonl", rows), tmp_path / "dev.json.gz", archive,
         tmp_path / "release",
     ]  # fmt: skip
@@ -275,6 +277,15 @@ def test_forms_of_gold_score_alike(tmp_path: Path) -> None:
         assert report.signature == expected.signature, form
         assert list(report.types) == list(expected.types)
     assert score(blocks, tmp_path / "release").gold.split == "validation"
+
+
+def test_the_release_is_told_by_its_folder(tmp_path: Path) -> None:
+    for name, config in (("data_ids", "data_ids"), ("data", None), ("mine", None)):
+        path = write(tmp_path / name / "dev.json", [gold()])
+        report = score(said(), path)
+        assert report.to_dict()["data"]["gold"]["config"] == config
+        assert report.gold.split == "validation"
+    assert score(said(), path, config="data").gold.config == "data"
 
 
 def test_datasets_objects_and_exported_folders(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def _about_coverage(
         ids = counted(len(extra), "predicted id")
         yield f"{ids} not in the gold, ignored (first: {extra[0]})"
     if said.repeated:
-        yield f"{counted(said.repeated, 'row')} ignored that only repeat another one of their id"
+        yield f"{counted(said.repeated, 'repeated row')} ignored"
 
 
 def _about_gold(settings: Settings, true: GoldSet, aliases: bool) -> Iterator[str]:

@@ -22,12 +22,13 @@ from twowiki.files import sha256_of
 from twowiki.gold import IN_MEMORY, GoldSet, RawGold, collect_gold
 from twowiki.json_files import Source, collector_paused, parse_json, parse_values, read_bytes, utf8
 from twowiki.naming import split_of
-from twowiki.schema import HOTPOT_TYPES, TWO_WIKI_TYPES
+from twowiki.schema import HOTPOT_TYPES, RELEASES, TWO_WIKI_TYPES
 from twowiki.sources import find_splits, guess_config, read_raw, sniff
 
 GoldSource = str | PathLike[str] | Iterable[Any] | Mapping[str, Any]
 Records = tuple[Sequence[str], Iterable[Any], Source]
 WHOLE = 1 << 28  # bytes, above which a file is streamed instead of held
+_TELLING = tuple(name for name in RELEASES if name != "data")  # many folders are called data
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 _ORDER = "The order is PREDICTIONS GOLD [ALIASES]; gold is a JSON array or lines of records"
 _NEEDED = ("id", "type", "answer", "answer_id", "supporting_facts", "evidences", "evidences_id",
@@ -86,7 +87,8 @@ def _of_path(source: str | PathLike[str], config: str | None, split: str | None)
     with collector_paused():
         data, origin = read_bytes(place)
         records = decode_gold(utf8(data, place), place)
-    named = split_of(place)
+    named, folder = split_of(place), place.resolve().parent.name
+    config = config or (folder if folder in _TELLING else None)
     origin = origin._replace(config=config, split=split or (named.split if named else None))
     return TWO_WIKI_TYPES, records, origin
 

@@ -49,7 +49,8 @@ _QUOTED = re.compile(r'"answer"\s*:\s*"((?:[^"\\]|\\.)*)"', re.IGNORECASE)
 _NO_MORE = re.compile(r",\s*(?=[}\]])")
 _LONGEST_BARE = 12  # words of a text without any form that still is an answer
 _LONGEST_LINE = 500  # characters of a supporting sentence or a triple written as text
-_MOST_TRIES = 200  # opening braces of one text that lead to no object
+_MOST_TRIES = 50  # opening braces of one text that lead to no object
+_LONGEST_OBJECT = 50_000  # characters of an object that is no proper JSON
 
 
 class ParsedOutput(NamedTuple):
@@ -98,12 +99,12 @@ def _objects(text: str) -> Iterator[Mapping[str, Any]]:
     """Yield the outermost objects of a text, in order."""
     decoder, at, tries = json.JSONDecoder(strict=False), text.find("{"), 0
     while at >= 0 and tries < _MOST_TRIES:
-        value, end = None, _closing(text, at)
+        value, end = None, None
         try:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
-            if end is not None:
-                value = _leniently(text[at:end])
+            end = _closing(text, at)
+            value = None if end is None else _leniently(text[at:end])
         if isinstance(value, Mapping):
             yield value
         else:
@@ -114,7 +115,8 @@ def _objects(text: str) -> Iterator[Mapping[str, Any]]:
 def _closing(text: str, start: int) -> int | None:
     """Give the place after the brace that closes the one at `start`; quotes are respected."""
     depth, quote, at = 0, "", start
-    while at < len(text):
+    stop = min(len(text), start + _LONGEST_OBJECT)
+    while at < stop:
         letter = text[at]
         if quote:
             if letter == "\\":

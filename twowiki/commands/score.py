@@ -77,13 +77,15 @@ def run(args: argparse.Namespace) -> int:
 
     with collector_paused():
         report = _score(args)
-        if args.output:
-            write_json(args.output, report.to_dict())
-        if args.per_example:
-            write_json_lines(args.per_example, report.per_example())
-        for warning in report.warnings:
-            print(f"warning: {warning}", file=sys.stderr)
-        print(json.dumps(report.to_dict(), ensure_ascii=False) if args.json else report.render())
+        try:
+            if args.output:
+                write_json(args.output, report.to_dict())
+            if args.per_example:
+                write_json_lines(args.per_example, report.per_example())
+        finally:  # what was computed is shown, whatever became of the files
+            for warning in report.warnings:
+                print(f"warning: {warning}", file=sys.stderr)
+            print(json.dumps(report.to_dict()) if args.json else report.render())
         gc.freeze()  # the process ends here: nothing is left to collect
     return 0
 
