@@ -33,6 +33,9 @@ KINDS = {
     "hidden_gold": "records without an answer",
 }
 
+# hidden gold of test splits; ages (two dates a sentence) and people of two countries
+_BY_NATURE = {"hidden_gold", "evidence_support_count"}
+
 
 @dataclass
 class Findings:
@@ -52,8 +55,8 @@ class Findings:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing is odd; hidden gold is not odd."""
-        return not set(self.counts) - {"hidden_gold"}
+        """Whether nothing is odd; what some questions have by nature is noted, and not odd."""
+        return not set(self.counts) - _BY_NATURE
 
     def add(self, kind: str, record: str, detail: str | None = None, times: int = 1) -> None:
         """Note an occurrence in a record."""

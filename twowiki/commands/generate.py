@@ -184,10 +184,10 @@ def run(args: argparse.Namespace) -> int:
     for kind, row in report["types"].items():
         print(f"{kind:18} {row['samples']:>9,}")
     for kind, row in report["types"].items() if args.mix == "paper" else ():
-        wanted = config.limit_of(kind) or 0
-        if row["samples"] < 0.8 * wanted:
+        limit = config.limit_of(kind) or 0
+        if row["samples"] < 0.8 * limit:
             print(
-                f"--mix paper: {row['samples']:,} of {wanted:,} {kind} samples; lower "
+                f"--mix paper: {row['samples']:,} of {limit:,} {kind} samples; lower "
                 "--limit-per-type, or give larger dumps",
                 file=sys.stderr,
             )
