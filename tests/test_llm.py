@@ -221,6 +221,17 @@ def test_a_file_of_outputs_is_scored_and_counted(
     assert report["data"]["predictions"]["name"] == files[0]
 
 
+def test_two_models_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    golds, blocks = several(4)
+    gold_file = str(write(tmp_path / "dev.json", golds))
+    raw = str(write_lines(tmp_path / "a.jsonl", outputs()))
+    for other in (write_lines(tmp_path / "b.jsonl", outputs()), write(tmp_path / "p.json", blocks)):
+        assert main(["score", "--from-llm", raw, gold_file, "--compare", str(other), "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)["comparison"]
+        assert found["metrics"]["em"] == (75.0 if other.suffix == ".jsonl" else 50.0)
+    assert main(["score", "--from-llm", raw, gold_file, "--compare", gold_file + "x"]) == 2
+
+
 @pytest.mark.parametrize("name", ["output", "text", "response", "completion", "generated_text"])
 def test_names_of_the_text(name: str) -> None:
     golds, _ = several(4)

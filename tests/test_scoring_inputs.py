@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import gzip
 import json
 import zipfile
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.joint_files import (
     CONTEXT,
@@ -25,7 +28,7 @@ from tests.joint_files import (
 from twowiki.aliases import read_aliases
 from twowiki.errors import DataError
 from twowiki.joint_metric import score
-from twowiki.predictions import read_predictions
+from twowiki.predictions import BLOCKS, read_predictions
 from twowiki.schema import Prediction, parse_record, to_row
 from twowiki.sources import read_examples
 
@@ -251,6 +254,52 @@ def test_predictions_of_another_release_are_detected(tmp_path: Path) -> None:
     assert not warned(score(said(sp=[["Tavik Orrel", 4], FACTS[1]]), [odd]), "releases")
 
 
+junk = st.recursive(
+    st.one_of(
+        st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3),
+        st.sampled_from(["Brinmoor", "Tavik Orrel", "mother", "0", *FACTS, *TRIPLES]),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.sampled_from(["title", "sent_id", "subject", "x"]), inner, max_size=3),
+    ),
+    max_leaves=8,
+)  # fmt: skip
+flags = st.fixed_dictionaries(
+    dict.fromkeys(
+        ("strict", "strip_titles", "coerce_indices", "unicode", "contains"), st.booleans()
+    )
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.tuples(junk, junk, junk), flags, st.sampled_from(("1.1", "1.0")))
+def test_any_values_are_scored_and_reported(values: Any, on: Any, version: str) -> None:
+    prediction = {name: {"q1": value} for name, value in zip(BLOCKS, values, strict=True)}
+    before = repr(prediction)
+    record = gold(answer_id="Q1", evidences_id=[["Q2", one[1], "Q3"] for one in TRIPLES])
+    for matching in ("official", "one_to_one"):
+        report = score(prediction, [record], {"Q1": ["Oru"]}, version, matching, **on)
+        assert all(value >= 0.0 for value in report.metrics.values())
+        assert json.loads(json.dumps(report.to_dict()))["n"] == 1
+        assert report.render()
+    assert repr(prediction) == before
+
+
+@settings(max_examples=200, deadline=None)
+@given(junk, st.sampled_from(("_id", "answer", "answer_id", "type", "supporting_facts", "evidences",
+                              "evidences_id", "context", None)))  # fmt: skip
+def test_any_gold_is_scored_or_refused(value: Any, name: str | None) -> None:
+    record = value if name is None else gold(**{name: value})
+    prediction = said("Oru", [["Tavik Orrel", 5]], [["Oru", "mother", "Oru"]])
+    with contextlib.suppress(DataError):
+        assert score(prediction, [record]).n == 1
+    with contextlib.suppress(DataError):
+        score(prediction, record)
+    with contextlib.suppress(DataError):
+        score(value, [gold()])
+
+
 # Gold
 
 
@@ -286,6 +335,43 @@ def test_the_release_is_told_by_its_folder(tmp_path: Path) -> None:
         assert report.to_dict()["data"]["gold"]["config"] == config
         assert report.gold.split == "validation"
     assert score(said(), path, config="data").gold.config == "data"
+
+
+def test_layouts_of_public_mirrors() -> None:
+    golds, blocks = several(4)
+    expected = score(blocks, golds)
+    columns = [
+        {
+            **record,
+            "id": record["_id"],
+            "context": {
+                "title": [title for title, _ in record["context"]],
+                "content": [sentences for _, sentences in record["context"]],
+            },
+            "supporting_facts": {
+                "title": [title for title, _ in record["supporting_facts"]],
+                "sent_id": [number for _, number in record["supporting_facts"]],
+            },
+            "evidences": [
+                dict(zip(("fact", "relation", "entity"), one, strict=True))
+                for one in record["evidences"]
+            ],
+        }
+        for record in golds
+    ]
+    texts = [
+        {
+            **record,
+            **{name: json.dumps(record[name])
+               for name in ("context", "supporting_facts", "evidences", "evidences_id")},
+        }
+        for record in golds
+    ]  # fmt: skip
+    for mirror in (columns, texts):
+        assert score(blocks, mirror).metrics == expected.metrics
+        assert score(blocks, mirror).signature == expected.signature
+        beyond = said(sp=[["Dessa Orrel", 7]], name="q0")
+        assert warned(score(beyond, mirror), "releases")
 
 
 def test_datasets_objects_and_exported_folders(tmp_path: Path) -> None:

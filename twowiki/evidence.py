@@ -213,7 +213,7 @@ def _check_ids(gold: Gold) -> None:
                 if relation != triples[place][1]:
                     problem = f"{ids[place]!r} does not belong to {triples[place]!r}"
                     break
-        except (TypeError, ValueError, IndexError):
+        except (TypeError, ValueError, LookupError):
             problem = "not a list of [subject id, relation, object id]"
     if problem:
         raise DataError(

@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from twowiki.errors import DataError
+from twowiki.fields import kind_of
 from twowiki.files import sha256_of
 from twowiki.gold import IN_MEMORY, GoldSet, RawGold, collect_gold
 from twowiki.json_files import Source, collector_paused, parse_json, parse_values, read_bytes, utf8
@@ -64,6 +65,8 @@ def records_of(source: GoldSource, config: str | None, split: str | None) -> Rec
         return _of_splits(source, config, split)
     if hasattr(source, "features") and hasattr(source, "select_columns"):
         return _of_dataset(source)
+    if isinstance(source, bytes) or not isinstance(source, Iterable):
+        raise DataError(f"gold is no list of records but {kind_of(source)}", remedy=_ORDER)
     return TWO_WIKI_TYPES, source, Source(IN_MEMORY, "", config, split)
 
 

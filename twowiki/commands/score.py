@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from twowiki.signature import MATCHINGS, VERSIONS
 
 if TYPE_CHECKING:
+    from twowiki.predictions import PredictionSet
     from twowiki.report import Report
 
 
@@ -93,11 +94,12 @@ def run(args: argparse.Namespace) -> int:
 def _score(args: argparse.Namespace) -> Report:
     from twowiki.joint_metric import score
 
-    predictions = args.predictions
+    predictions, other = args.predictions, args.compare
     if args.from_llm:
         from twowiki.llm import read_llm_outputs
 
         predictions = read_llm_outputs(predictions)
+        other = other and _read_either(other)
     return score(
         predictions,
         args.gold,
@@ -110,7 +112,7 @@ def _score(args: argparse.Namespace) -> Report:
         unicode=args.unicode,
         contains=args.contains,
         subset=args.subset,
-        compare_with=args.compare,
+        compare_with=other,
         by_type=args.by_type,
         confidence=args.confidence,
         resamples=args.resamples,
@@ -120,3 +122,18 @@ def _score(args: argparse.Namespace) -> Report:
         split=args.split,
         command=getattr(args, "command_line", None),
     )
+
+
+def _read_either(path: str) -> PredictionSet:
+    """Read the other system's file: predictions, or a model's raw texts."""
+    from twowiki.errors import DataError
+    from twowiki.llm import read_llm_outputs
+    from twowiki.predictions import read_predictions
+
+    try:
+        return read_predictions(path)
+    except DataError as error:
+        try:
+            return read_llm_outputs(path)
+        except DataError:
+            raise error from None
