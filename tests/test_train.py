@@ -181,7 +181,7 @@ def test_files_of_real_form_train_and_the_model_predicts_from_a_shell(tmp_path: 
 def test_the_trainer_of_transformers_trains_and_scores_it(tmp_path: Path) -> None:
     from transformers import Trainer, TrainingArguments
 
-    from twowiki.training.trainer import joint_metrics, shrink_logits
+    from twowiki.training.trainer import joint_metrics
 
     given: list[Example] = examples()[:4]
     model, windows = model_and_windows(setting(), given)
@@ -203,7 +203,6 @@ def test_the_trainer_of_transformers_trains_and_scores_it(tmp_path: Path) -> Non
         eval_dataset=windows,  # type: ignore[arg-type]
         processing_class=model.answer_tokenizer,
         compute_metrics=joint_metrics(windows, given, model.config),
-        preprocess_logits_for_metrics=shrink_logits(model.config),
     )
     trainer.train()
     metrics = trainer.evaluate()

@@ -1,8 +1,9 @@
-"""What `transformers.Trainer` needs to evaluate the baseline: smaller logits, joint figures.
+"""What `transformers.Trainer` needs to evaluate the baseline with the joint metric.
 
-Pass `label_names=LABEL_NAMES` of `twowiki.modeling.collation`, the collator as `data_collator`,
-and the two functions made here; `eval_joint_f1` and the other figures then appear beside
-`eval_loss`, and can choose the best model. Windows are evaluated in their order.
+Pass `label_names=LABEL_NAMES` and a `Collator` of `twowiki.modeling.collation`, and
+`compute_metrics=joint_metrics(...)`; `eval_joint_f1` and the other figures then appear beside
+`eval_loss`, and can choose the best model. Windows are evaluated in their order. `Trainer` keeps
+every logit of an evaluation in memory: `train.py` is the better way for a whole split.
 """
 
 from __future__ import annotations
@@ -30,17 +31,6 @@ HEADS = (
     "relation_logits",
     *(f"{name}_logits" for name in POINTERS),
 )
-
-
-def shrink_logits(config: TwoWikiConfig) -> Callable[[Any, Any], tuple[Tensor, ...]]:
-    """Make `preprocess_logits_for_metrics`: half precision is enough to keep all heads."""
-    del config
-
-    def shrink(logits: Any, labels: Any) -> tuple[Tensor, ...]:
-        del labels
-        return tuple(part.float() for part in logits)
-
-    return shrink
 
 
 def joint_metrics(
