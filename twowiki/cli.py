@@ -43,7 +43,7 @@ COMMANDS = {
 EXTRA_OF = {
     **dict.fromkeys(("torch", "transformers", "accelerate", "safetensors", "matplotlib"), "train"),
     **dict.fromkeys(("evaluate", "rouge_score"), "metric"),
-    **dict.fromkeys(("duckdb", "scipy", "isal"), "generate"),
+    **dict.fromkeys(("duckdb", "scipy", "isal", "orjson"), "generate"),
     "spacy": "spacy",
     "pyspark": "spark",
     "gradio": "demo",
