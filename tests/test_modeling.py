@@ -338,6 +338,17 @@ def test_a_model_without_a_folder_says_that_it_needs_its_tokenizer() -> None:
         model.predict("Who?", [("A", ["b."])])
 
 
+def test_using_a_name_makes_the_auto_classes_know_the_model() -> None:
+    from transformers import CONFIG_MAPPING
+
+    import twowiki.modeling
+
+    assert twowiki.modeling.TwoWikiConfig is TwoWikiConfig
+    assert CONFIG_MAPPING["twowiki_baseline"] is TwoWikiConfig
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = twowiki.modeling.nothing
+
+
 @pytest.mark.slow
 def test_a_few_examples_are_learnt_by_heart() -> None:
     given: list[Example] = examples()[:4]

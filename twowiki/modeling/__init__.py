@@ -1,7 +1,8 @@
 """The baseline as a transformers model: configuration, tokenizer, encoding, model, decoding.
 
 The files here import each other only by `from .name import ...`, so that `save_pretrained` can
-copy them beside the weights. Importing this module loads nothing; each name loads its own part.
+copy them beside the weights. Importing this module loads nothing; using a name loads its part, and makes transformers' Auto
+classes know the model.
 """
 
 from __future__ import annotations
@@ -35,4 +36,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module 'twowiki.modeling' has no attribute {name!r}")
+    import_module("twowiki.modeling.registration")
     return getattr(import_module(_LAZY[name]), name)

@@ -24,7 +24,7 @@ from .answering import PredictsAnswers
 from .attention import BiAttention, gather_states, masked_maximum
 from .configuration import TwoWikiConfig
 from .losses import baseline_losses
-from .pointers import POINTERS, EvidencePointers
+from .pointers import EvidencePointers
 from .recurrence import BiGRU
 from .relations import RelationIndex, TripleSlots
 
@@ -278,4 +278,3 @@ def spread_sentences(sentences: Tensor, starts: Tensor, ends: Tensor, tokens: in
 
 
 TwoWikiBaselineForMultihopQA.register_for_auto_class("AutoModel")
-__all__ = ["POINTERS", "TwoWikiBaselineForMultihopQA", "TwoWikiOutput"]
