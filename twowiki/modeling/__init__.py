@@ -1,8 +1,8 @@
 """The baseline as a transformers model: configuration, tokenizer, encoding, model, decoding.
 
 The files here import each other only by `from .name import ...`, so that `save_pretrained` can
-copy them beside the weights. Importing this module loads nothing; using a name loads its part, and makes transformers' Auto
-classes know the model.
+copy them beside the weights. Importing this module loads nothing; using a name loads its part,
+and makes transformers' Auto classes know the model.
 """
 
 from __future__ import annotations
