@@ -258,3 +258,17 @@ def test_the_papers_mix_and_lengths_are_met(tmp_path: Path):
         share = row["samples"] / report["samples"] * sum(PAPER_MIX.values()) / PAPER_MIX[kind]
         assert 0.8 < share < 1.2, (kind, share)
         assert 0.8 < row["question_words"] / words < 1.2, (kind, row["question_words"])
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from twowiki.errors import DataError
+    from twowiki.worlds import builder
+
+    def lacking(*_: object) -> None:
+        raise ModuleNotFoundError("No module named 'duckdb'", name="duckdb")
+
+    monkeypatch.setattr(builder, "world_files", lacking)
+    config = builder.WorldOptions()
+    config.name = "world"  # type: ignore[attr-defined]
+    with pytest.raises(DataError, match=r"'duckdb'.*twowiki\[generate\]"):
+        builder.made_files(config, "cache", "code")

@@ -78,7 +78,13 @@ def made_files(config: Any, cache: str, code: str) -> dict[str, list[str]]:
     options = {name: getattr(config, name) for name in OPTION_NAMES}
     given = {name: value for name, value in options.items() if value is not None}
     if config.name == WORLD_CONFIG:
-        return world_files(given, Path(cache), code)
+        try:
+            return world_files(given, Path(cache), code)
+        except ModuleNotFoundError as error:
+            raise DataError(
+                f"making a world needs the package {error.name!r}",
+                remedy="Install it with: pip install 'twowiki[generate]'",
+            ) from None
     for name in given:
         raise DataError(
             f"is no option of the config {config.name!r}",
