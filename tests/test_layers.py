@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,15 @@ def test_importing_stays_light(module: str, absent: str) -> None:
     code = f"import sys, {module}; print([m for m in {absent.split()} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_an_installed_package_holds_every_data_file() -> None:
+    settings = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = settings["tool"]["setuptools"]["package-data"]["twowiki"]
+    for file in PACKAGE.rglob("*"):
+        if (
+            file.is_file()
+            and file.suffix not in (".py", ".pyc")
+            and "__pycache__" not in file.parts
+        ):
+            assert any(file.match(pattern.removeprefix("**/")) for pattern in patterns), file
