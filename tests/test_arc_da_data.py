@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import twowiki
 from tests.arc_da_files import ARC, DATA, RELEASE, arc_da, read_lines, write_lines
-from twowiki.arc_da.builder import arrow_schema, features, find_splits, has_gold, tables
+from twowiki.arc_da.builder import arrow_schema, features, find_splits, tables
 from twowiki.arc_da.layout import find_splits as find_files
 from twowiki.arc_da.mc_text import split_options
 from twowiki.arc_da.schema import (
@@ -287,8 +288,8 @@ def test_tables_have_the_typed_schema() -> None:
     (blind,) = tables([str(RELEASE / "test.jsonl")])
     assert blind.column("answers").to_pylist() == [[], []]
     assert blind.column("answer_key").to_pylist() == [None, None]
-    assert not has_gold(blind.to_pylist())
-    assert has_gold(table.to_pylist())
+    assert not twowiki.has_gold(blind.to_pylist())
+    assert twowiki.has_gold(table.to_pylist())
 
 
 def test_hidden_labels_are_none() -> None:
@@ -302,8 +303,6 @@ def test_hidden_labels_are_none() -> None:
 def test_load_stream_and_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
     import datasets
-
-    import twowiki
 
     loaded = twowiki.load_dataset("arc_da", data_dir=RELEASE, arc_dir=ARC)
     assert {name: len(split) for name, split in loaded.items()} == {

@@ -171,6 +171,15 @@ def features(config: str = DEFAULT_CONFIG) -> datasets.Features:
 FEATURES = features(DEFAULT_CONFIG)
 
 
+def require_config(config: str) -> None:
+    """Raise where there is no such config; a path in its place is told so."""
+    known = [entry.name for entry in TwoWiki.BUILDER_CONFIGS]
+    if config not in known:
+        place = Path(config).expanduser().exists()
+        hint = f"It is a path: give it as data_dir={config!r}. " if place else ""
+        raise DataError(f"unknown config {config!r}", remedy=f"{hint}Known: {', '.join(known)}")
+
+
 def register() -> None:
     """Make `datasets.load_dataset("twowiki", config, data_dir=...)` work in this process."""
     registration.register_module(__name__)
@@ -213,11 +222,7 @@ def load_dataset(
     if data_dir is not None and is_local(data_dir):
         data_dir = Path(data_dir).expanduser()
     config = config or (guess_config(data_dir) if data_dir is not None else DEFAULT_CONFIG)
-    known = [entry.name for entry in TwoWiki.BUILDER_CONFIGS]
-    if config not in known:
-        place = Path(config).expanduser().exists()
-        hint = f"It is a path: give it as data_dir={config!r}. " if place else ""
-        raise DataError(f"unknown config {config!r}", remedy=f"{hint}Known: {', '.join(known)}")
+    require_config(config)
     if config == worlds.WORLD_CONFIG:
         data_files = worlds.PLACEHOLDER
     if data_files is None:

@@ -57,9 +57,7 @@ def export(
     if shard_rows < 1 or shard_rows % ROW_GROUP:
         raise DataError(f"shard_rows is {shard_rows}", remedy=f"Give a multiple of {ROW_GROUP}")
     config = config or guess_config(source)
-    known = [entry.name for entry in builders.TwoWiki.BUILDER_CONFIGS]
-    if config not in known:
-        raise DataError(f"unknown config {config!r}", remedy=f"Known: {', '.join(known)}")
+    builders.require_config(config)
     splits = builders.files_of(source, config, arc_dir)
     place = Places.of(out, config)
     place.refuse_what_is_not_ours(source)

@@ -134,29 +134,27 @@ def parse_facts(value: Any) -> list[tuple[str, int]]:
 
 def parse_triples(value: Any) -> list[tuple[str, str, str]]:
     """Give (subject, relation, object) triples."""
-    triples: list[tuple[str, str, str]] = []
-    for entry in [] if value is None else listed(value, "evidences"):
-        parts = _parts(entry, TRIPLE_NAMES, 3)
-        if parts is None or not _TEXT.issuperset(map(type, parts)):
-            raise DataError(
-                f"triple {len(triples)} is not three texts: {entry!r}",
-                field="evidences",
-                remedy="Write [subject, relation, object]",
-            )
-        triples.append((parts[0], parts[1], parts[2]))
-    return triples
+    form = "[subject, relation, object]"
+    return _triples(value, "evidences", TRIPLE_NAMES, _TEXT, form)
 
 
 def parse_triple_ids(value: Any) -> list[tuple[str | None, str | None, str | None]]:
     """Give (subject id, relation, object id) triples; a part may be None."""
-    triples: list[tuple[str | None, str | None, str | None]] = []
-    for entry in [] if value is None else listed(value, "evidences_id"):
-        parts = _parts(entry, TRIPLE_ID_NAMES, 3)
-        if parts is None or not _TEXT_OR_NONE.issuperset(map(type, parts)):
+    form = "[subject id, relation, object id]"
+    return _triples(value, "evidences_id", TRIPLE_ID_NAMES, _TEXT_OR_NONE, form)
+
+
+def _triples(
+    value: Any, field: str, layouts: tuple[tuple[str, ...], ...], kinds: frozenset[Any], form: str
+) -> list[Any]:
+    triples: list[Any] = []
+    for entry in [] if value is None else listed(value, field):
+        parts = _parts(entry, layouts, 3)
+        if parts is None or not kinds.issuperset(map(type, parts)):
             raise DataError(
                 f"triple {len(triples)} is not three texts: {entry!r}",
-                field="evidences_id",
-                remedy="Write [subject id, relation, object id]",
+                field=field,
+                remedy=f"Write {form}",
             )
         triples.append((parts[0], parts[1], parts[2]))
     return triples

@@ -40,11 +40,10 @@ def sniff(path: str | PathLike[str], opener: Opener = open) -> str:
 
 
 @contextmanager
-def open_data(
-    path: str | PathLike[str], split: str | None = None, opener: Opener = open
+def _open_data(
+    path: str | PathLike[str], kind: str, split: str | None, opener: Opener
 ) -> Iterator[IO[bytes]]:
     """Open a file's bytes: a zip's member of the split, what a .gz holds, or the file itself."""
-    kind = sniff(path, opener)
     if kind == "zip":
         with (
             opener(path, "rb") as stream,
@@ -69,10 +68,11 @@ def read_raw(
         DataError: the file cannot be read to its end; whole records before the fault come first.
     """
     try:
-        if sniff(path, opener) == "parquet":
+        kind = sniff(path, opener)
+        if kind == "parquet":
             yield from _parquet_rows(path, opener)
         else:
-            with open_data(path, split, opener) as stream:
+            with _open_data(path, kind, split, opener) as stream:
                 yield from read_json_records(stream)
     except DataError as error:
         raise error.at(path) from None

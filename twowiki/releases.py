@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -120,8 +119,7 @@ def fetch(config: str, dl_manager: Any) -> dict[str, list[str]]:
         reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         raise DataError(f"cannot download the release ({reason})", remedy=by_hand) from None
     try:
-        _check(path, archive)
-        return {split: [str(path)] for split in split_members(path)}
+        return {split: [str(path)] for split in _checked_splits(path, archive)}
     except DataError as error:
         for name in (path, path.with_name(path.name + ".json")):
             name.unlink(missing_ok=True)
@@ -144,10 +142,13 @@ def _cached_name(url: str) -> str:
     return hashlib.sha256(url.encode()).hexdigest()
 
 
-def _check(path: str | PathLike[str], archive: Archive) -> None:
-    split_members(path)
-    size = Path(path).stat().st_size
+def _checked_splits(path: Path, archive: Archive) -> list[str]:
+    """Name the splits of an archive that is what was published."""
+    splits = split_members(path)
+    size = path.stat().st_size
     if archive.size is not None and size != archive.size:
         raise DataError(f"it has {size:,} bytes in place of {archive.size:,}")
-    if archive.sha256 is not None and sha256_of(path) != archive.sha256:
-        raise DataError(f"its SHA-256 is {sha256_of(path)} in place of {archive.sha256}")
+    found = None if archive.sha256 is None else sha256_of(path)
+    if found != archive.sha256:
+        raise DataError(f"its SHA-256 is {found} in place of {archive.sha256}")
+    return splits

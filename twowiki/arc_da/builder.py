@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import datasets
     import pyarrow as pa
 
-__all__ = ["features", "find_splits", "has_gold", "tables"]
+__all__ = ["features", "find_splits", "tables"]
 
 
 def find_splits(
@@ -126,11 +126,6 @@ def _once(questions: Iterable[Question], file: str, seen: dict[str, str]) -> Ite
             raise DataError(problem, file=file, record=record, field="question_id", remedy=remedy)
         seen[record] = file
         yield question
-
-
-def has_gold(rows: Iterable[Mapping[str, Any]]) -> bool:
-    """Tell whether any row of a split carries a gold answer; a blind test split has none."""
-    return any(row["answers"] for row in rows)
 
 
 def _arrow_row(question: Question) -> dict[str, Any]:
