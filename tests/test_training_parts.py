@@ -283,10 +283,20 @@ def replace_step(state: RunState, step: int) -> RunState:
 
 def test_patience_stops_at_the_metric_that_was_asked_for() -> None:
     config, state = TrainConfig(patience=2, metric="joint_f1"), RunState()
-    assert optimization.note_evaluation(config, state, 0.0)
-    for figure in (0.0, 0.0):
+    assert optimization.note_evaluation(config, state, 1.0)
+    for figure in (1.0, 0.5):
         assert not optimization.note_evaluation(config, state, figure)
     assert optimization.is_over(config, state) == "no better joint_f1 in 2 evaluations"
+
+
+def test_the_latest_model_is_kept_while_nothing_scores() -> None:
+    config, state = TrainConfig(patience=2, metric="joint_f1"), RunState()
+    kept = []
+    for step in (0, 10, 20):
+        state.step = step
+        kept.append(optimization.note_evaluation(config, state, 0.0))
+    assert kept == [True, True, True]
+    assert (state.best, state.best_step, state.waited) == (0.0, 20, 2)
 
 
 def test_matrices_decay_and_vectors_do_not() -> None:

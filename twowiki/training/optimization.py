@@ -49,13 +49,19 @@ def set_learning_rate(optimizer: Any, rate: float) -> None:
 
 
 def note_evaluation(config: TrainConfig, state: RunState, figure: float) -> bool:
-    """Take an evaluation's figure into the state; say whether it is the best so far."""
+    """Take an evaluation's figure into the state; say whether its model is to be kept.
+
+    The best is kept, the earlier of two equals; while nothing has scored above 0, the latest.
+    """
     if state.best is None or figure > state.best:
         state.best, state.best_step, state.waited = figure, state.step, 0
         return True
     state.waited += 1
     if config.schedule == "halving":
         state.rate_factor /= 2
+    if figure == state.best == 0.0:
+        state.best_step = state.step
+        return True
     return False
 
 
