@@ -1,8 +1,8 @@
-"""Train the baseline through accelerate: `accelerate launch train.py --config configs/tiny.yaml`.
+"""Train a model through accelerate: `accelerate launch train.py --config configs/tiny.yaml`.
 
-Reads a configuration (YAML and flags), trains, evaluates with the joint metric, and leaves in
-`output_dir`: the best model as a folder of its own, checkpoints, the official prediction file,
-`report.json`, `curves.png`. Without data it trains on made-up examples.
+Reads a configuration (YAML and flags), trains the task that it names, evaluates, and leaves in
+`output_dir`: the best model as a folder of its own, checkpoints, the predictions, `report.json`,
+`curves.png`. What a task is, `twowiki.training.tasks` says.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from accelerate import Accelerator, skip_first_batches
 from accelerate.utils import broadcast_object_list, find_executable_batch_size, set_seed
@@ -20,9 +20,9 @@ from transformers.utils.logging import disable_progress_bar
 
 from twowiki.errors import DataError
 from twowiki.files import write_json
-from twowiki.training import checkpoints, evaluation, reports, setup
+from twowiki.training import checkpoints, reports
 from twowiki.training.checkpoints import RunState, require_model
-from twowiki.training.config import TrainConfig, check_early, parse_config
+from twowiki.training.evaluation import gather_predictions
 from twowiki.training.hub import push
 from twowiki.training.logs import (
     CpuClock,
@@ -37,17 +37,35 @@ from twowiki.training.memory import keep_freed_memory
 from twowiki.training.optimization import (
     is_over,
     learning_rate_at,
-    make_optimizer,
     note_evaluation,
     set_learning_rate,
 )
+from twowiki.training.run_config import RunConfig
+from twowiki.training.tasks import Task, read_config, task_of
+
+
+class Run(NamedTuple):
+    """What the steps of a run work with, ready for this process's device."""
+
+    config: RunConfig
+    task: Task
+    accelerator: Any
+    model: Any
+    optimizer: Any
+    train_loader: Any
+    eval_loader: Any
+    state: RunState
+    identity: dict[str, Any]
+    batch_size: int
+    weights: int
+    total_steps: int
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run; give the exit status."""
     try:
-        config = parse_config(arguments)
-        check_early(config)
+        config = read_config(arguments)
+        config.check()
         keep_freed_memory()
         if not sys.stderr.isatty():
             disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -58,8 +76,35 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def train(batch_size: int, config: TrainConfig) -> None:
+def train(batch_size: int, config: RunConfig) -> None:
     """Train from the start or a checkpoint, and report; a smaller batch after out-of-memory."""
+    run = start(batch_size, config)
+    state, accelerator, loader = run.state, run.accelerator, run.train_loader
+    hidden = not shows_bar(accelerator)
+    bar = tqdm(total=run.total_steps, initial=state.step, unit="step", disable=hidden)
+    losses, clock = RunningLosses(), CpuClock(state)
+    stopped = is_over(config, state)
+    run.model.train()
+    for epoch in range(state.epoch, config.epochs):
+        if stopped:
+            break
+        loader.set_epoch(epoch)
+        for batch in skip_first_batches(loader, state.batch) if state.batch else loader:
+            if take_batch(run, batch, losses, clock):
+                bar.update()
+                stopped = after_step(run, epoch, losses, clock, bar)
+                if stopped:
+                    break
+    bar.close()
+    accelerator.print(f"stopped after {state.step} steps: {stopped or 'the end'}")
+    if accelerator.is_main_process:
+        finish(run)
+    accelerator.wait_for_everyone()
+    accelerator.end_training()
+
+
+def start(batch_size: int, config: RunConfig) -> Run:
+    """Prepare data, model, optimiser and processes, and load the checkpoint to go on from."""
     accelerator = Accelerator(
         gradient_accumulation_steps=config.gradient_accumulation,
         mixed_precision=config.mixed_precision or None,
@@ -73,41 +118,24 @@ def train(batch_size: int, config: TrainConfig) -> None:
     saved = checkpoint / "model" if checkpoint else None
     if saved is None and config.init_from:
         saved = require_model(config.init_from)
+    task = task_of(config)
     with accelerator.main_process_first():
-        prepared = setup.prepare(config, saved)
-    model_config = prepared.model_config
-    identity = {"data": list(prepared.contents), "processes": accelerator.num_processes}
+        task.prepare(saved)
+    identity = {"data": task.identity(), "processes": accelerator.num_processes}
     if checkpoint:
         checkpoints.check_same_run(checkpoint, config, identity)
     if accelerator.is_main_process and not checkpoint:
         write_json(Path(config.output_dir) / "config.json", asdict(config))
-    for name, features in (("train", prepared.train), ("validation", prepared.validation)):
-        for line in setup.describe_counts(name, features):
-            say(line)
-
     set_seed(config.seed, device_specific=True)
-    model = setup.build_model(prepared, config, saved)
-    weights = sum(p.numel() for n, p in model.named_parameters() if "word_embeddings" not in n)
-    say(f"{len(prepared.train)} training windows, {len(prepared.validation)} validation windows,")
-    say(f"{weights:,} weights beside the word vectors, {accelerator.num_processes} process(es)")
-    loaders = [
-        evaluation.make_loader(
-            features,
-            features.lengths(),
-            model_config,
-            batch_size=size,
-            seed=config.seed,
-            training=training,
-            bucket=config.bucket,
-            workers=config.workers,
-        )
-        for features, size, training in (
-            (prepared.train, batch_size, True),
-            (prepared.validation, config.eval_batch_size, False),
-        )
-    ]
-    optimizer = make_optimizer(model, config)
-    model, optimizer, train_loader, eval_loader = accelerator.prepare(model, optimizer, *loaders)
+    model = task.build_model()
+    weights = task.count_weights(model)
+    for line in task.describe():
+        say(line)
+    say(f"{weights:,} weights, {accelerator.num_processes} process(es)")
+    optimizer = task.make_optimizer(model)
+    model, optimizer, train_loader, eval_loader = accelerator.prepare(
+        model, optimizer, *task.make_loaders(batch_size)
+    )
     state = RunState()
     accelerator.register_for_checkpointing(state)
     if config.trackers:
@@ -116,159 +144,113 @@ def train(batch_size: int, config: TrainConfig) -> None:
     if checkpoint:
         accelerator.load_state(str(checkpoint))
         say(f"going on from {checkpoint} (step {state.step})")
-
     steps_an_epoch = -(-len(train_loader) // config.gradient_accumulation)
     total_steps = min(config.epochs * steps_an_epoch, config.max_steps or sys.maxsize)
-    bar = tqdm(
-        total=total_steps, initial=state.step, unit="step", disable=not shows_bar(accelerator)
-    )
-    losses = RunningLosses()
-    clock = CpuClock(state)
-    stopped = is_over(config, state)
-    model.train()
-    for epoch in range(state.epoch, config.epochs):
-        if stopped:
-            break
-        train_loader.set_epoch(epoch)
-        batches = skip_first_batches(train_loader, state.batch) if state.batch else train_loader
-        for batch in batches:
-            batch.pop("window_numbers")
-            with accelerator.accumulate(model):
-                output = model(**batch)
-                check_finite(accelerator, output.loss, state.step + 1)
-                accelerator.backward(output.loss)
-                if accelerator.sync_gradients:
-                    if config.clip_norm:
-                        accelerator.clip_grad_norm_(model.parameters(), config.clip_norm)
-                    progress = max(state.step / total_steps, clock.share(config.max_cpu_minutes))
-                    set_learning_rate(optimizer, learning_rate_at(config, state, progress))
-                optimizer.step()
-                optimizer.zero_grad()
-            losses.add(output)
-            state.batch += 1
-            if not accelerator.sync_gradients:
-                continue
-            state.step += 1
-            bar.update()
-            clock.tick()
-            epoch_done = state.batch >= len(train_loader)
-            if state.step % config.log_every == 0:
-                record = losses.mean(accelerator) | {"rate": optimizer.param_groups[0]["lr"]}
-                state.history.append({"step": state.step, **record})
-                bar.set_postfix(loss=f"{record['loss']:.3f}")
-                accelerator.log(flat(record), step=state.step)
-            spent = agreed(accelerator, clock.share(config.max_cpu_minutes) >= 1.0)
-            last = spent or state.step >= total_steps
-            evaluates = last or (
-                state.step % config.eval_every == 0 if config.eval_every else epoch_done
-            )
-            if epoch_done:
-                state.epoch, state.batch = epoch + 1, 0
-            if evaluates:
-                evaluate(accelerator, model, eval_loader, prepared, config, state)
-                clock.restart()
-                stopped = is_over(config, state) or ("the end" if last else "")
-            state.stopped = stopped
-            if stopped or (state.step % config.save_every == 0 if config.save_every else evaluates):
-                checkpoints.save_checkpoint(
-                    accelerator, model, prepared.tokenizer, config, state, identity
-                )
-                clock.restart()
-            if stopped:
-                break
-    bar.close()
-    say(f"stopped after {state.step} steps: {stopped or 'the end'}")
-    if accelerator.is_main_process:
-        finish(accelerator, prepared, config, state, weights, batch_size)
-    accelerator.wait_for_everyone()
-    accelerator.end_training()
+    return Run(
+        config, task, accelerator, model, optimizer, train_loader, eval_loader, state, identity,
+        batch_size, weights, total_steps,
+    )  # fmt: skip
 
 
-def evaluate(
-    accelerator: Accelerator,
-    model: Any,
-    loader: Any,
-    prepared: setup.Prepared,
-    config: TrainConfig,
-    state: RunState,
-) -> None:
+def take_batch(run: Run, batch: Any, losses: RunningLosses, clock: CpuClock) -> bool:
+    """Learn from a batch; say whether the optimiser stepped."""
+    config, accelerator, state = run.config, run.accelerator, run.state
+    with accelerator.accumulate(run.model):
+        output = run.task.forward(run.model, batch)
+        check_finite(accelerator, output.loss, state.step + 1)
+        accelerator.backward(output.loss)
+        if accelerator.sync_gradients:
+            if config.clip_norm:
+                accelerator.clip_grad_norm_(run.model.parameters(), config.clip_norm)
+            progress = max(state.step / run.total_steps, clock.share(config.max_cpu_minutes))
+            set_learning_rate(run.optimizer, learning_rate_at(config, state, progress))
+        run.optimizer.step()
+        run.optimizer.zero_grad()
+    losses.add(output)
+    state.batch += 1
+    return bool(accelerator.sync_gradients)
+
+
+def after_step(run: Run, epoch: int, losses: RunningLosses, clock: CpuClock, bar: Any) -> str:
+    """Log, evaluate and save as the settings say; give the reason to stop, if there is one."""
+    config, accelerator, state = run.config, run.accelerator, run.state
+    state.step += 1
+    state.stopped = ""
+    clock.tick()
+    epoch_done = state.batch >= len(run.train_loader)
+    if state.step % config.log_every == 0:
+        record = losses.mean(accelerator) | {"rate": run.optimizer.param_groups[0]["lr"]}
+        state.history.append({"step": state.step, **record})
+        bar.set_postfix(loss=f"{record['loss']:.3f}")
+        accelerator.log(flat(record), step=state.step)
+    spent = agreed(accelerator, clock.share(config.max_cpu_minutes) >= 1.0)
+    last = spent or state.step >= run.total_steps
+    evaluates = last or (state.step % config.eval_every == 0 if config.eval_every else epoch_done)
+    if epoch_done:
+        state.epoch, state.batch = epoch + 1, 0
+    if evaluates:
+        evaluate(run)
+        clock.restart()
+        state.stopped = is_over(config, state) or ("the end" if last else "")
+    if state.stopped or (state.step % config.save_every == 0 if config.save_every else evaluates):
+        checkpoints.save_checkpoint(
+            accelerator, run.model, run.task.save, config, state, run.identity
+        )
+        clock.restart()
+    return state.stopped
+
+
+def evaluate(run: Run) -> None:
     """Score the validation examples; keep the model and its predictions if they are the best."""
-    scored = evaluation.predict_windows(model, loader, prepared.validation, prepared.model_config)
-    scored = evaluation.gather_windows(scored)
-    result: list[Any] = [None]
-    report = predictions = None
-    if accelerator.is_main_process:
-        examples = prepared.validation_examples
-        answers = evaluation.answer_examples(scored, examples, prepared.model_config)
-        predictions = [evaluation.to_prediction(answer) for answer in answers]
-        report = evaluation.score_predictions(examples, predictions, config.aliases_file)
-        result = [report.metrics]
-    broadcast_object_list(result)
-    metrics = result[0]
-    if config.metric not in metrics:
-        raise DataError(f"is {config.metric!r}, not one of {', '.join(metrics)}", field="metric")
+    config, accelerator, state, task = run.config, run.accelerator, run.state, run.task
+    was_training = run.model.training
+    run.model.eval()
+    predicted = gather_predictions(task.predict(run.model, run.eval_loader))
+    run.model.train(was_training)
+    outcome = task.score(predicted) if accelerator.is_main_process else None
+    told: list[Any] = [outcome and outcome.metrics]
+    broadcast_object_list(told)
+    metrics = told[0]
     best = note_evaluation(config, state, metrics[config.metric])
     state.history.append({"step": state.step, "epoch": state.epoch, "metrics": metrics})
     accelerator.log({f"validation/{k}": v for k, v in metrics.items()}, step=state.step)
-    shown = " ".join(f"{name} {metrics[name]:.2f}" for name in reports.COLUMNS)
+    names = dict.fromkeys((*(name for name in reports.COLUMNS if name in metrics), config.metric))
+    shown = " ".join(f"{name} {metrics[name]:.2f}" for name in names)
     accelerator.print(f"step {state.step}: {shown}{'  (best)' if best else ''}")
-    if best and accelerator.is_main_process and report is not None and predictions is not None:
+    if best and outcome is not None:
         output = Path(config.output_dir)
-        ids = [example.id for example in prepared.validation_examples]
-        checkpoints.save_model(accelerator, model, prepared.tokenizer, output / "best")
-        write_json(output / "predictions.json", evaluation.to_official(ids, predictions))
-        write_json(
-            output / "scores.json",
-            {"step": state.step, **report._asdict()},
-        )
+        checkpoints.save_model(accelerator, run.model, task.save, output / "best")
+        outcome.files["scores.json"] |= {"step": state.step}
+        for name, content in outcome.files.items():
+            write_json(output / name, content)
     accelerator.wait_for_everyone()
 
 
-def finish(
-    accelerator: Accelerator,
-    prepared: setup.Prepared,
-    config: TrainConfig,
-    state: RunState,
-    weights: int,
-    batch_size: int,
-) -> None:
+def finish(run: Run) -> None:
     """Write the report and the curves, print the scores, push if so asked."""
+    config, state = run.config, run.state
     output = Path(config.output_dir)
     scores = json.loads((output / "scores.json").read_text(encoding="utf-8"))
-    examples = prepared.validation_examples[: config.ceiling_examples]
-    ceiling = evaluation.score_predictions(
-        examples,
-        evaluation.ceiling_predictions(prepared.validation, examples, prepared.model_config),
-        config.aliases_file,
-    )
-    write_json(
-        output / "report.json",
-        {
-            "scores": scores,
-            "ceiling": ceiling._asdict() | {"examples": len(examples)},
-            "steps": state.step,
-            "epochs": state.epoch,
-            "stopped": state.stopped,
-            "cpu_seconds": round(state.cpu_seconds, 1),
-            "weights": weights,
-            "batch_size": batch_size,
-            "seed": config.seed,
-            "data": setup.data_report(prepared),
-            "config": asdict(config),
-            "model_config": prepared.model_config.to_diff_dict(),
-            "versions": reports.versions(),
-            "hardware": reports.hardware(accelerator.num_processes),
-            "commit": reports.commit(),
-            "command": sys.argv,
-            "history": state.history,
-        },
-    )
+    report = {
+        "scores": scores,
+        **run.task.report(),
+        "steps": state.step,
+        "epochs": state.epoch,
+        "stopped": state.stopped,
+        "cpu_seconds": round(state.cpu_seconds, 1),
+        "weights": run.weights,
+        "batch_size": run.batch_size,
+        "seed": config.seed,
+        "config": asdict(config),
+        "versions": reports.versions(),
+        "hardware": reports.hardware(run.accelerator.num_processes),
+        "commit": reports.commit(),
+        "command": sys.argv,
+        "history": state.history,
+    }
+    write_json(output / "report.json", report)
     reports.draw_curves(state.history, output / "curves.png", config.metric)
-    print(f"\nceiling of the encoding ({len(examples)} examples):")
-    print(reports.render_by_type(ceiling.by_type, ceiling.metrics))
-    print(f"\nbest model, step {scores['step']}, {output / 'best'}:")
-    print(reports.render_by_type(scores["by_type"], scores["metrics"]))
-    print(f"\n{reports.headline(scores['metrics'], scores['signature'])}")
+    print(run.task.summary(scores, report))
     if config.push_to_hub:
         print(f"pushed to {push(output / 'best', config.hub_repo)}")
 

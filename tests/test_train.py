@@ -269,14 +269,16 @@ def test_a_batch_that_does_not_fit_is_made_smaller(
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
     import train
 
-    make_loader = train.evaluation.make_loader
+    from twowiki.training import evaluation
+
+    make_loader = evaluation.make_loader
 
     def too_big(*given: Any, batch_size: int, **options: Any) -> Any:
         if options["training"] and batch_size > 3:
             raise RuntimeError("CUDA out of memory.")
         return make_loader(*given, batch_size=batch_size, **options)
 
-    monkeypatch.setattr(train.evaluation, "make_loader", too_big)
+    monkeypatch.setattr(evaluation, "make_loader", too_big)
     assert train.main(["--output_dir", str(tmp_path), *SMALL, "--max_steps", "2"]) == 0
     assert "out of memory: going on with batches of 3, not 4" in capsys.readouterr().out
     assert report(tmp_path)["batch_size"] == 3

@@ -9,14 +9,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from twowiki.errors import DataError
 from twowiki.files import write_json
-from twowiki.training.config import TrainConfig
+from twowiki.training.run_config import RunConfig
 
+SaveModel = Callable[[Any, Path], None]  # writes a plain model into a folder
 # what may differ between a run and the run it goes on from
 FREE_TO_CHANGE = frozenset(
     "output_dir resume epochs max_steps max_cpu_minutes log_every save_every checkpoint_limit "
@@ -65,8 +67,8 @@ class RunState:
 def save_checkpoint(
     accelerator: Any,
     model: Any,
-    tokenizer: Any,
-    config: TrainConfig,
+    save: SaveModel,
+    config: RunConfig,
     state: RunState,
     identity: dict[str, Any],
 ) -> Path:
@@ -79,7 +81,7 @@ def save_checkpoint(
     accelerator.wait_for_everyone()
     accelerator.save_state(str(aside))
     if accelerator.is_main_process:
-        save_model(accelerator, model, tokenizer, aside / "model")
+        save_model(accelerator, model, save, aside / "model")
         write_json(aside / "run.json", {**identity, "config": asdict(config)})
         shutil.rmtree(target, ignore_errors=True)
         os.replace(aside, target)
@@ -90,13 +92,11 @@ def save_checkpoint(
     return target
 
 
-def save_model(accelerator: Any, model: Any, tokenizer: Any, folder: Path) -> None:
-    """Save a model as a folder of its own: weights, code, configuration, tokenizer."""
+def save_model(accelerator: Any, model: Any, save: SaveModel, folder: Path) -> None:
+    """Save a model as a folder of its own, written aside and then renamed."""
     aside = folder.with_name(f".{folder.name}.tmp")
     shutil.rmtree(aside, ignore_errors=True)
-    plain = accelerator.unwrap_model(model, keep_torch_compile=False)
-    plain.save_pretrained(aside)
-    tokenizer.save_pretrained(aside)
+    save(accelerator.unwrap_model(model, keep_torch_compile=False), aside)
     shutil.rmtree(folder, ignore_errors=True)
     os.replace(aside, folder)
 
@@ -116,7 +116,7 @@ def list_checkpoints(folder: Path) -> list[Path]:
     return sorted(found, key=lambda path: int(path.name.removeprefix("step_")))
 
 
-def find_checkpoint(config: TrainConfig) -> Path | None:
+def find_checkpoint(config: RunConfig) -> Path | None:
     """Give the checkpoint that a run is to go on from; None to start afresh."""
     if not config.resume:
         return None
@@ -145,7 +145,7 @@ def require_model(path: str) -> Path:
     return Path(path)
 
 
-def check_same_run(path: Path, config: TrainConfig, identity: dict[str, Any]) -> None:
+def check_same_run(path: Path, config: RunConfig, identity: dict[str, Any]) -> None:
     """Refuse to go on from a checkpoint of another data set, configuration or process count."""
     saved = json.loads((path / "run.json").read_text(encoding="utf-8"))
     mine = json.loads(json.dumps({**identity, "config": asdict(config)}))

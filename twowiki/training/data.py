@@ -17,7 +17,7 @@ from twowiki.errors import DataError, require_file
 from twowiki.files import sha256_of
 from twowiki.schema import Example
 from twowiki.sources import find_splits, guess_config, read_examples
-from twowiki.training.config import TrainConfig
+from twowiki.training.config import MultihopConfig
 
 DOWNLOAD = "download"
 TINY_EXAMPLES = 640
@@ -62,7 +62,7 @@ class Source:
         return hashlib.sha256("|".join(parts).encode()).hexdigest()
 
 
-def find_sources(config: TrainConfig) -> tuple[Source, Source]:
+def find_sources(config: MultihopConfig) -> tuple[Source, Source]:
     """Find the training and the validation examples that a run asks for."""
     limits = config.max_train_examples, config.max_validation_examples
     if config.train_file or config.validation_file:
@@ -84,7 +84,7 @@ def find_sources(config: TrainConfig) -> tuple[Source, Source]:
         place = Path(config.data_dir)
         name = (
             guess_config(place)
-            if config.data_config == TrainConfig.data_config
+            if config.data_config == MultihopConfig.data_config
             else config.data_config
         )
         return _of_splits(find_splits(place, name), name, str(place), limits)

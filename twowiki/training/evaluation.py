@@ -6,7 +6,7 @@ windows are dropped by their number, and only the main process joins windows and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -81,27 +81,24 @@ def make_loader(
 def predict_windows(
     model: Any, loader: Any, features: Sequence[Window], config: TwoWikiConfig
 ) -> dict[int, WindowScores]:
-    """Score this process's share of the windows, by window number."""
-    was_training = model.training
-    model.eval()
+    """Score this process's share of the windows, by window number; the model is in eval mode."""
     scored: dict[int, WindowScores] = {}
     for batch in loader:
         numbers = batch.pop("window_numbers").tolist()
         output = model(**batch)
         windows = [features[number] for number in numbers]
         scored |= dict(zip(numbers, score_windows(output, windows, config), strict=True))
-    model.train(was_training)
     return scored
 
 
-def gather_windows(scored: dict[int, WindowScores]) -> dict[int, WindowScores]:
-    """Collect the windows of all processes; one that several processes have counts once."""
+def gather_predictions(predicted: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    """Collect the pairs of all processes, in the keys' order; a key that several have counts once.
+
+    All processes call this.
+    """
     from accelerate.utils import gather_object
 
-    merged: dict[int, WindowScores] = {}
-    for number, scores in gather_object(list(scored.items())):
-        merged[number] = scores
-    return dict(sorted(merged.items()))
+    return dict(sorted(dict(gather_object(list(predicted))).items()))
 
 
 def answer_examples(

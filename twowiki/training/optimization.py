@@ -8,12 +8,12 @@ import torch
 from torch import nn
 
 from twowiki.training.checkpoints import RunState
-from twowiki.training.config import TrainConfig
+from twowiki.training.run_config import RunConfig
 
 LOWEST_RATE = 0.01  # of the highest: below this a halving run ends, as the published one does
 
 
-def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
+def make_optimizer(model: nn.Module, config: RunConfig) -> torch.optim.Optimizer:
     """Make plain SGD, or AdamW that decays matrices only."""
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     if config.optimizer == "sgd":
@@ -27,7 +27,7 @@ def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimiz
     return torch.optim.AdamW(groups, lr=config.learning_rate, betas=(0.9, 0.98))
 
 
-def learning_rate_at(config: TrainConfig, state: RunState, progress: float) -> float:
+def learning_rate_at(config: RunConfig, state: RunState, progress: float) -> float:
     """Give the learning rate of the next step.
 
     Args:
@@ -43,12 +43,12 @@ def learning_rate_at(config: TrainConfig, state: RunState, progress: float) -> f
 
 
 def set_learning_rate(optimizer: Any, rate: float) -> None:
-    """Set the rate of every parameter group."""
+    """Set the rate of every parameter group; a group's `share` is its part of the rate."""
     for group in optimizer.param_groups:
-        group["lr"] = rate
+        group["lr"] = rate * group.get("share", 1.0)
 
 
-def note_evaluation(config: TrainConfig, state: RunState, figure: float) -> bool:
+def note_evaluation(config: RunConfig, state: RunState, figure: float) -> bool:
     """Take an evaluation's figure into the state; say whether its model is to be kept.
 
     The best is kept, the earlier of two equals; while nothing has scored above 0, the latest.
@@ -65,7 +65,7 @@ def note_evaluation(config: TrainConfig, state: RunState, figure: float) -> bool
     return False
 
 
-def is_over(config: TrainConfig, state: RunState) -> str:
+def is_over(config: RunConfig, state: RunState) -> str:
     """Give the reason to stop after an evaluation, or an empty string."""
     if config.stop_at and state.best is not None and state.best > config.stop_at:
         return f"{config.metric} passed {config.stop_at:g}"
