@@ -16,7 +16,6 @@ from twowiki.generation.dates import (
     render_date,
     written_forms,
 )
-from twowiki.generation.sentences import split_sentences
 from twowiki.generation.text import (
     bare_title,
     find_words,
@@ -27,6 +26,7 @@ from twowiki.generation.text import (
 )
 from twowiki.generation.wikipedia import parse_xml_pages, summary_of_article
 from twowiki.generation.wikitext import MARK, render_summary
+from twowiki.sentences import split_sentences
 
 DAYS = st.dates(datetime.date(1, 1, 1), datetime.date(9999, 12, 31))
 

@@ -317,20 +317,6 @@ def test_one_question_is_answered_without_a_data_set(tmp_path: Path) -> None:
     assert len(model.predict(GOLD_Q1.question, texts)["sentences"]) == 3
 
 
-@pytest.mark.parametrize("paragraphs", [[], [("", [])], [("Title", "")]])
-def test_an_empty_context_gets_an_empty_answer(paragraphs: list[Any]) -> None:
-    model, _ = model_and_windows()
-    said = model.predict("Who?", paragraphs)
-    assert said["sp"] == []
-    assert model.predict("", paragraphs)["answer_type"] in ("span", "yes", "no")
-
-
-def test_paragraphs_of_another_form_are_refused_with_what_is_wanted() -> None:
-    model, _ = model_and_windows()
-    with pytest.raises(ValueError, match="title, sentences"):
-        model.predict("Who?", ["only a text"])
-
-
 def test_a_model_without_a_folder_says_that_it_needs_its_tokenizer() -> None:
     model, _ = model_and_windows()
     model.answer_tokenizer = None

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from twowiki.joint_metric import score as score
     from twowiki.llm import read_llm_outputs as read_llm_outputs
     from twowiki.llm_text import parse_llm_output as parse_llm_output
+    from twowiki.loading import load_model as load_model
+    from twowiki.loading import pipeline as pipeline
     from twowiki.metric_records import to_metric_records as to_metric_records
     from twowiki.predictions import read_predictions as read_predictions
     from twowiki.report import Report as Report
@@ -65,6 +67,7 @@ _LAZY = {
         "twowiki.retrieval",
     ),
     "validate": "twowiki.validation",
+    **dict.fromkeys(("load_model", "pipeline"), "twowiki.loading"),
 }
 
 __all__ = ["__version__", *_LAZY]

@@ -30,7 +30,7 @@ _CODE = (
         "reading",
         "naming",
     ),
-    *("archives", "json_stream", "arc_da", "generation", "worlds"),
+    *("archives", "json_stream", "arc_da", "generation", "worlds", "modeling/sentences"),
 )
 
 

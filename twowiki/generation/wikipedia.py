@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from twowiki.generation.sentences import split_sentences
 from twowiki.generation.tables import Row
 from twowiki.generation.text import bare_title, normalize, page_key
 from twowiki.generation.wikitext import render_summary
+from twowiki.sentences import split_sentences
 
 
 class PageRows(NamedTuple):

@@ -149,6 +149,8 @@ class TwoWikiConfig(PretrainedConfig):
     support_threshold: float = 0.5
 
     def __post_init__(self, **kwargs: Any) -> None:
+        if __name__.startswith("twowiki."):  # its own pipeline is registered: the folder's code
+            kwargs.pop("custom_pipelines", None)  # is not asked for
         self.relations = list(self.relations or [])
         if self.layout not in ("marked", "reference"):
             raise ValueError(f"layout is 'marked' or 'reference', not {self.layout!r}")

@@ -86,7 +86,7 @@ class WordEncoder(nn.Module):
         return torch.cat(parts, dim=-1)
 
 
-class TwoWikiBaselineForMultihopQA(PredictsAnswers, PreTrainedModel):
+class TwoWikiBaselineForMultihopQA(PredictsAnswers, PreTrainedModel):  # type: ignore[misc]
     """The published baseline, with each correction as an option of its configuration."""
 
     config_class = TwoWikiConfig

@@ -1,0 +1,85 @@
+"""Load a saved model to ask it: a folder, or a repository of the hub.
+
+Tokens are those of the login or the environment; none is taken or shown here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from twowiki.errors import DataError
+
+
+def load_model(
+    place: str | Path,
+    *,
+    revision: str | None = None,
+    device: str | None = None,
+    trust_remote_code: bool = False,
+) -> Any:
+    """Load a model that answers questions: `load_model(place).predict(question, paragraphs)`.
+
+    Args:
+        place: folder of a saved model, or a repository as owner/name.
+        revision: branch, tag or commit of the repository.
+        device: cpu, cuda, cuda:1, ...; by default where torch loads it, the CPU.
+        trust_remote_code: run the code of a repository whose model this package does not have.
+
+    Raises:
+        DataError: there is no model, or none of this package.
+    """
+    from transformers import AutoModel
+
+    import twowiki.modeling.registration  # noqa: F401
+
+    place = str(place)
+    folder = Path(place).expanduser()
+    if folder.exists():
+        place = str(folder)
+        _require_config(folder)
+    elif place.count("/") != 1 or place.startswith((".", "~", "/")):
+        raise DataError("no such folder", file=place, remedy="Give a folder, or owner/name")
+    options = {} if revision is None or folder.exists() else {"revision": revision}
+    try:
+        model = AutoModel.from_pretrained(place, trust_remote_code=trust_remote_code, **options)
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise DataError(
+            f"cannot be loaded ({_first_line(error)})",
+            file=place,
+            remedy="Give the folder of a saved model, or a repository of this package's models",
+        ) from error
+    if not hasattr(model, "predict"):
+        raise DataError(f"is a {type(model).__name__}, no model of this package", file=place)
+    if device is not None:
+        try:
+            model.to(device)
+        except (RuntimeError, AssertionError) as error:
+            raise DataError(
+                f"is not there ({_first_line(error)})", field="device", remedy="Give cpu"
+            ) from error
+    return model.eval()
+
+
+def pipeline(task: str | None = None, model: Any = None, **options: Any) -> Any:
+    """Make a transformers pipeline, "multihop-qa" among the tasks it knows."""
+    import transformers
+
+    import twowiki.modeling.registration  # noqa: F401
+
+    make: Any = transformers.pipeline
+    return make(task, model=model, **options)
+
+
+def _require_config(folder: Path) -> None:
+    if (folder / "config.json").is_file():
+        return
+    if (folder / "best" / "config.json").is_file():
+        remedy = f"It is the folder of a run: give {folder / 'best'}"
+    else:
+        remedy = "Give a folder that training or `twowiki convert-baseline` wrote"
+    raise DataError("holds no saved model (no config.json)", file=folder, remedy=remedy)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
