@@ -35,6 +35,7 @@ COMMANDS = {
     "corpus": ("twowiki.commands.corpus", "the distinct paragraphs, for retrieval"),
     "qrels": ("twowiki.commands.qrels", "which paragraphs are relevant to which question"),
     "retrieval": ("twowiki.commands.retrieval", "title_recall@k and all_gold@k of rankings"),
+    "report": ("twowiki.commands.report", "a page of scores, errors and examples"),
     "score": ("twowiki.commands.score", "answers, supporting facts, evidence and joint"),
     "stats": ("twowiki.commands.stats", "print the paper's tables for any split"),
 }

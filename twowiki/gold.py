@@ -101,6 +101,18 @@ def collect_gold(
     return GoldSet(golds, contexts, source, lacking, has_ids, frozenset(hidden))
 
 
+def gold_of(record: Any, number: int, labels: Sequence[str]) -> tuple[Gold, RawGold]:
+    """Give one record's gold, and the record as scoring reads it (for who streams).
+
+    Args:
+        record: a `RawGold` struct or a mapping.
+        number: its place, for errors.
+        labels: the names behind a `type` that is a number.
+    """
+    raw = record if type(record) is RawGold else _raw_of(record, number)
+    return _gold_of(raw, number, labels), raw
+
+
 def refuse_hidden(true: GoldSet) -> None:
     """Refuse gold of which some records have no answer; the first one is named."""
     names = [gold.id for gold in true.golds if gold.id in true.hidden]

@@ -101,7 +101,7 @@ def score(
             names=None if aliases is None else read_aliases(aliases),
             chosen=None if subset is None else read_subset(subset),
             other=None if compare_with is None else read_predictions(compare_with),
-            resampling=_resampling(confidence, resamples, rounds, seed),
+            resampling=resampling_of(confidence, resamples, rounds, seed),
             by_type=by_type,
             command=command,
         )
@@ -158,7 +158,8 @@ def score_sets(
     )
 
 
-def _resampling(confidence: float | None, resamples: int, rounds: int, seed: int) -> Resampling:
+def resampling_of(confidence: float | None, resamples: int, rounds: int, seed: int) -> Resampling:
+    """Check how chance is to be drawn."""
     if confidence is not None and not 0 < confidence < 1:
         raise DataError(
             f"confidence is {confidence}", remedy="Give a share between 0 and 1, such as 0.95"

@@ -1,0 +1,1 @@
+"""Pages that people look at: the report of a scoring, evidence graphs, highlighted sentences."""
