@@ -45,6 +45,8 @@ EXTRA_OF = {
     **dict.fromkeys(("torch", "transformers", "accelerate", "safetensors", "matplotlib"), "train"),
     **dict.fromkeys(("evaluate", "rouge_score"), "metric"),
     **dict.fromkeys(("duckdb", "scipy", "isal", "orjson"), "generate"),
+    **dict.fromkeys(("bm25s", "tantivy"), "retrieval"),
+    **dict.fromkeys(("peft", "gguf", "sentencepiece"), "text"),
     "spacy": "spacy",
     "pyspark": "spark",
     "gradio": "demo",

@@ -1,4 +1,4 @@
-"""ARC-DA, the direct-answer version of ARC: data, conversion, metrics, human ratings.
+"""ARC-DA, the direct-answer version of ARC: data, conversion, metrics, human ratings, retrieval.
 
 `twowiki arc-da SUBCOMMAND --help` explains a subcommand. The conversion runs in a folder, stage by
 stage: filter, export-tasks, import-answers, screen, review-export, review-import, release.
@@ -27,6 +27,8 @@ SUBCOMMANDS = {
     "expert": ("expert", "human scores from experts' partial credit"),
     "metric-agreement": ("metric_agreement", "how far the automatic figures agree with people"),
     "mc-score": ("mc_score", "score generated text on ARC's multiple choice"),
+    "index": ("index", "retrieval: index a corpus of sentences"),
+    "retrieve": ("retrieve", "retrieval: find ten sentences a question, and report how good"),
     "status": ("status", "conversion: show where it stands, or a question's history"),
 }
 
