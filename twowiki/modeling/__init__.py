@@ -1,4 +1,4 @@
-"""The baseline as a transformers model: configuration, tokenizer, encoding, model, decoding.
+"""The models for transformers, the baseline and the encoder: from configuration to decoding.
 
 The files here import each other only by `from .name import ...`, so that `save_pretrained` can
 copy them beside the weights. Importing this module loads nothing; using a name loads its part,
@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from twowiki.modeling.configuration import TwoWikiConfig as TwoWikiConfig
+    from twowiki.modeling.encoder_configuration import (
+        TwoWikiEncoderConfig as TwoWikiEncoderConfig,
+    )
+    from twowiki.modeling.encoder_modeling import TwoWikiForMultihopQA as TwoWikiForMultihopQA
     from twowiki.modeling.modeling import (
         TwoWikiBaselineForMultihopQA as TwoWikiBaselineForMultihopQA,
     )
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
 _LAZY = {
     "TwoWikiConfig": "twowiki.modeling.configuration",
     "TwoWikiBaselineForMultihopQA": "twowiki.modeling.modeling",
+    "TwoWikiEncoderConfig": "twowiki.modeling.encoder_configuration",
+    "TwoWikiForMultihopQA": "twowiki.modeling.encoder_modeling",
     "TwoWikiOutput": "twowiki.modeling.modeling",
     "TwoWikiTokenizer": "twowiki.modeling.tokenization",
 }
@@ -28,6 +34,8 @@ _LAZY = {
 __all__ = [
     "TwoWikiBaselineForMultihopQA",
     "TwoWikiConfig",
+    "TwoWikiEncoderConfig",
+    "TwoWikiForMultihopQA",
     "TwoWikiOutput",
     "TwoWikiTokenizer",
 ]

@@ -6,13 +6,13 @@ No data set is needed, and nothing but the files beside a saved model.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
 from .asking import Asked, all_asked
 from .collation import Collator
-from .decoding import Answered, WindowScores, merge_windows, score_windows
+from .decoding import Answered, merge_windows, score_windows
 from .encoding import Encoder, Window
 from .layout import Layout, lay_out
 from .spans import Span
@@ -38,7 +38,8 @@ class PredictsAnswers:
 
     config: Any
     training: bool
-    answer_tokenizer: TwoWikiTokenizer | None = None
+    tokenizer_class: ClassVar[Any] = TwoWikiTokenizer
+    answer_tokenizer: Any = None
     tokenizer_place: tuple[tuple[str, Any], ...] = ()
 
     def predict(
@@ -104,36 +105,47 @@ class PredictsAnswers:
             strict: raise ValueError for an example that cannot be encoded, instead of saying
                 nothing about it.
         """
-        encoder = Encoder(self.config, tokenizer or self.own_tokenizer())
+        encoder = self.make_encoder(tokenizer or self.own_tokenizer())
         windows: list[Window] = []
         for number, example in enumerate(examples):
             found = encoder.encode(Asked(example.question, tuple(example.context)), number)
             if strict and not found:
                 raise ValueError(refusal(encoder, example, number))
             windows += found
-        collate = Collator(self.config, labels=False)
-        scored: dict[int, list[WindowScores]] = {}
+        collate = self.make_collator()
+        scored: dict[int, list[Any]] = {}
         was_training = self.training
         self.eval()  # type: ignore[attr-defined]
         device = next(self.parameters()).device  # type: ignore[attr-defined]
         try:
             for part in batches(windows, batch_size):
                 batch = {name: values.to(device) for name, values in collate(part).items()}
-                for scores in score_windows(self(**batch), part, self.config):  # type: ignore[operator]
+                for scores in self.score_batch(self(**batch), part):  # type: ignore[operator]
                     scored.setdefault(scores.example, []).append(scores)
         finally:
             self.train(was_training)  # type: ignore[attr-defined]
         return [
-            merge_windows(
-                scored.get(number, []),
-                example.context,
-                lay_out(example.context, self.config.layout).text,
-                self.config,
-            )
-            for number, example in enumerate(examples)
+            self.decode(scored.get(number, []), example) for number, example in enumerate(examples)
         ]
 
-    def own_tokenizer(self) -> TwoWikiTokenizer:
+    def make_encoder(self, tokenizer: Any) -> Any:
+        """Make what encodes examples for this model."""
+        return Encoder(self.config, tokenizer)
+
+    def make_collator(self) -> Any:
+        """Make what pads encoded examples into a batch without labels."""
+        return Collator(self.config, labels=False)
+
+    def score_batch(self, output: Any, windows: Sequence[Window]) -> Sequence[Any]:
+        """Take a batch's output to one record a window."""
+        return score_windows(output, windows, self.config)
+
+    def decode(self, scores: Sequence[Any], example: Any) -> Answered:
+        """Answer one example from the records of its windows."""
+        text = lay_out(example.context, self.config.layout).text
+        return merge_windows(scores, example.context, text, self.config)
+
+    def own_tokenizer(self) -> Any:
         """Give the tokenizer saved with the model, of the same revision."""
         if self.answer_tokenizer is None:
             place = str(getattr(self, "name_or_path", ""))
@@ -142,7 +154,7 @@ class PredictsAnswers:
                     "this model was not loaded from a folder that holds its tokenizer: pass "
                     "tokenizer=..., or load the model with from_pretrained"
                 )
-            self.answer_tokenizer = TwoWikiTokenizer.from_pretrained(
+            self.answer_tokenizer = self.tokenizer_class.from_pretrained(
                 place, **dict(self.tokenizer_place)
             )
         return self.answer_tokenizer
@@ -161,7 +173,7 @@ class PredictsAnswers:
         kept = {name: options[name] for name in PLACE_OPTIONS if options.get(name) is not None}
         model.tokenizer_place = tuple(kept.items())
         if isinstance(token := options.get("token"), str):  # used now, and kept nowhere
-            model.answer_tokenizer = TwoWikiTokenizer.from_pretrained(place, token=token, **kept)
+            model.answer_tokenizer = cls.tokenizer_class.from_pretrained(place, token=token, **kept)
         return loaded
 
     def save_pretrained(self, save_directory: Any, **options: Any) -> Any:
@@ -170,9 +182,9 @@ class PredictsAnswers:
         return super().save_pretrained(save_directory, **options)  # type: ignore[misc]
 
 
-def refusal(encoder: Encoder, example: Any, number: int) -> str:
+def refusal(encoder: Any, example: Any, number: int) -> str:
     """Say why an example has no windows."""
-    alone = Encoder(encoder.config, encoder.tokenizer)
+    alone = type(encoder)(encoder.config, encoder.tokenizer)
     alone.encode(Asked(example.question, tuple(example.context)), number)
     reason = next(iter(alone.counts), "it cannot be encoded")
     said = REFUSALS.get(reason, reason).format_map(vars(encoder.config))
