@@ -6,7 +6,7 @@ windows are dropped by their number, and only the main process joins windows and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -36,27 +36,36 @@ class NumberedCollator:
         features: the windows.
         config: the model's configuration.
         labels: whether the batches have the labels.
+        collator: the class of the model's collator.
     """
 
-    def __init__(self, features: Sequence[Window], config: TwoWikiConfig, *, labels: bool) -> None:
-        self.features, self.collate = features, Collator(config, labels=labels)
+    def __init__(
+        self,
+        features: Sequence[Window],
+        config: Any,
+        *,
+        labels: bool,
+        collator: Callable[..., Any] = Collator,
+    ) -> None:
+        self.features, self.collate = features, collator(config, labels=labels)
 
     def __call__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
         """Pad the windows of these numbers into a batch."""
-        batch = self.collate([self.features[number] for number in numbers])
+        batch: dict[str, torch.Tensor] = self.collate([self.features[number] for number in numbers])
         return {"window_numbers": torch.tensor(numbers), **batch}
 
 
 def make_loader(
     features: Sequence[Window],
     lengths: Sequence[int],
-    config: TwoWikiConfig,
+    config: Any,
     *,
     batch_size: int,
     seed: int,
     training: bool,
     bucket: bool = True,
     workers: int = 0,
+    collator: Callable[..., Any] = Collator,
 ) -> DataLoader[Any]:
     """Make a loader of numbered batches.
 
@@ -69,7 +78,7 @@ def make_loader(
         batch_sampler=BucketBatchSampler(
             lengths, batch_size, seed=seed, shuffle=training, bucket=bucket
         ),
-        collate_fn=NumberedCollator(features, config, labels=training),
+        collate_fn=NumberedCollator(features, config, labels=training, collator=collator),
         generator=torch.Generator().manual_seed(seed),
         num_workers=workers,
         persistent_workers=workers > 0,

@@ -22,6 +22,8 @@ import pyarrow
 from twowiki.errors import DataError
 from twowiki.files import progress, write_json
 from twowiki.modeling import (
+    encoder_encoding,
+    encoder_tokenization,
     encoding,
     labels,
     layout,
@@ -31,6 +33,7 @@ from twowiki.modeling import (
     windows,
     words,
 )
+from twowiki.modeling.encoder_encoding import SubwordEncoder
 from twowiki.modeling.encoding import Encoder, Window
 
 ROWS = 1000  # windows of one record batch
@@ -151,7 +154,7 @@ class Features(Sequence[Window]):
 
 
 def encode_to_file(
-    examples: Iterable[Any], encoder: Encoder, path: str | os.PathLike[str]
+    examples: Iterable[Any], encoder: Encoder | SubwordEncoder, path: str | os.PathLike[str]
 ) -> Features:
     """Encode examples into an Arrow file, in order; an example's number is its place."""
     target = Path(path)
@@ -212,7 +215,10 @@ def notes_of(path: Path) -> Path:
 
 
 def encode_cached(
-    examples: Iterable[Any], encoder: Encoder, folder: str | os.PathLike[str], content: str
+    examples: Iterable[Any],
+    encoder: Encoder | SubwordEncoder,
+    folder: str | os.PathLike[str],
+    content: str,
 ) -> Features:
     """Encode examples, or open the file that holds exactly these already.
 
@@ -228,15 +234,19 @@ def encode_cached(
     return encode_to_file(examples, encoder, path)
 
 
-def fingerprint(encoder: Encoder, content: str) -> str:
+def fingerprint(encoder: Encoder | SubwordEncoder, content: str) -> str:
     """Hash everything that moves an encoded example."""
     digest = hashlib.sha256(content.encode())
     for part in (encoder.options, encoder.aliases):
         digest.update(json.dumps(part, sort_keys=True).encode())
     tokenizer = encoder.tokenizer
     digest.update(tokenizer.backend_tokenizer.to_str().encode())
-    digest.update(json.dumps([tokenizer.splitter, tokenizer.char_vocab]).encode())
-    for module in (encoding, labels, layout, matching, spans, tokenization, windows, words):
+    code = [encoding, labels, layout, matching, spans, tokenization, windows, words]
+    if isinstance(encoder, SubwordEncoder):
+        code += [encoder_encoding, encoder_tokenization]
+    else:
+        digest.update(json.dumps([tokenizer.splitter, tokenizer.char_vocab]).encode())
+    for module in code:
         digest.update(Path(str(module.__file__)).read_bytes())
     return digest.hexdigest()[:16]
 

@@ -165,7 +165,7 @@ def describe_counts(name: str, features: Features) -> list[str]:
     return lines
 
 
-def data_report(prepared: Prepared) -> dict[str, Mapping[str, Any]]:
+def data_report(prepared: Any) -> dict[str, Mapping[str, Any]]:
     """Say what a run was trained and evaluated on."""
     return {
         source.split: {

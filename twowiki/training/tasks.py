@@ -21,6 +21,10 @@ TASKS: dict[str, tuple[str, str, str, str]] = {
         "twowiki.training.config", "TrainConfig",
         "twowiki.training.baseline_task", "BaselineTask",
     ),
+    "encoder": (
+        "twowiki.training.encoder_config", "EncoderConfig",
+        "twowiki.training.encoder_task", "EncoderTask",
+    ),
 }  # fmt: skip
 
 

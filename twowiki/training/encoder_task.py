@@ -1,0 +1,208 @@
+"""The encoder model as the training loop sees it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from twowiki.modeling.encoder_collation import EncoderCollator
+from twowiki.modeling.encoder_configuration import TwoWikiEncoderConfig
+from twowiki.modeling.encoder_decoding import RecordScores, decode_record, score_records
+from twowiki.modeling.encoder_oracle import encoder_oracle
+from twowiki.modeling.encoding import Window
+from twowiki.modeling.layout import lay_out
+from twowiki.schema import Example, Prediction
+from twowiki.training import evaluation, reports, setup
+from twowiki.training.adapters import has_adapters, merged_weights
+from twowiki.training.encoder_config import EncoderConfig
+from twowiki.training.encoder_optimization import make_encoder_optimizer
+from twowiki.training.encoder_setup import PreparedEncoder, prepare_encoder
+from twowiki.training.tasks import Outcome
+
+DERIVED = ("chain_consistency", "derive_answers")  # what the decoder adds, each an option
+
+
+class EncoderTask:
+    """Trains `TwoWikiForMultihopQA` on encoded examples.
+
+    Args:
+        config: the run's settings.
+    """
+
+    prepared: PreparedEncoder
+
+    def __init__(self, config: EncoderConfig) -> None:
+        self.config = config
+
+    @property
+    def model_config(self) -> TwoWikiEncoderConfig:
+        """The model's configuration."""
+        found: TwoWikiEncoderConfig = self.prepared.model.config
+        return found
+
+    def prepare(self, saved: Path | None) -> None:
+        """Find the data, start from the backbone (or take a saved model) and encode."""
+        self.prepared = prepare_encoder(self.config, saved)
+
+    def identity(self) -> list[str]:
+        """Give the hashes of the training and the validation data."""
+        return list(self.prepared.contents)
+
+    def describe(self) -> list[str]:
+        """Say how much was encoded, and what the encoding could not do."""
+        prepared = self.prepared
+        lines = [
+            line
+            for name, features in (("train", prepared.train), ("validation", prepared.validation))
+            for line in setup.describe_counts(name, features)
+        ]
+        count = f"{len(prepared.train)} training and {len(prepared.validation)} validation examples"
+        name = self.model_config.backbone_name or self.model_config.backbone_config.model_type
+        return [*lines, f"{count}, windows of {self.model_config.window_limit} tokens of {name},"]
+
+    def build_model(self) -> Any:
+        """Give the model that was prepared."""
+        return self.prepared.model
+
+    def count_weights(self, model: Any) -> int:
+        """Count all weights, adapters included."""
+        return sum(parameter.numel() for parameter in model.parameters())
+
+    def make_optimizer(self, model: Any) -> Any:
+        """Make the optimiser, with a rate of its own for the heads."""
+        return make_encoder_optimizer(model, self.config)
+
+    def make_loaders(self, batch_size: int) -> tuple[Any, Any]:
+        """Make the loaders of training and of evaluation examples."""
+        config, prepared = self.config, self.prepared
+        train, validation = (
+            evaluation.make_loader(
+                features,
+                features.lengths(),
+                self.model_config,
+                batch_size=size,
+                seed=config.seed,
+                training=training,
+                bucket=config.bucket,
+                workers=config.workers,
+                collator=EncoderCollator,
+            )
+            for features, size, training in (
+                (prepared.train, batch_size, True),
+                (prepared.validation, config.eval_batch_size, False),
+            )
+        )
+        return train, validation
+
+    def forward(self, model: Any, batch: Mapping[str, Any]) -> Any:
+        """Run a training batch; its numbers are of no use to the model."""
+        return model(**{name: value for name, value in batch.items() if name != "window_numbers"})
+
+    @torch.no_grad()
+    def predict(self, model: Any, loader: Any) -> Iterator[tuple[Any, Any]]:
+        """Score this process's examples, by number."""
+        features = self.prepared.validation
+        for batch in loader:
+            numbers = batch.pop("window_numbers").tolist()
+            windows = [features[number] for number in numbers]
+            scores = score_records(model(**batch), windows, self.model_config)
+            yield from zip(numbers, scores, strict=True)
+
+    def score(self, predicted: Mapping[Any, Any]) -> Outcome:
+        """Decode and score with the joint metric; also without each thing that is derived."""
+        examples = self.prepared.validation_examples
+        predictions = decode(predicted.values(), examples, self.model_config)
+        scored = evaluation.score_predictions(examples, predictions, self.config.aliases_file)
+        without = {
+            name: evaluation.score_predictions(
+                examples,
+                decode(predicted.values(), examples, changed(self.model_config, {name: False})),
+                self.config.aliases_file,
+            ).metrics
+            for name in DERIVED
+            if getattr(self.model_config, name)
+        }
+        files = {
+            "predictions.json": evaluation.to_official([e.id for e in examples], predictions),
+            "scores.json": scored._asdict() | {"without": without},
+        }
+        return Outcome(scored.metrics, files)
+
+    def save(self, model: Any, folder: Path) -> None:
+        """Save weights (adapters merged), code, configuration and tokenizer."""
+        state = merged_weights(model) if has_adapters(model) else None
+        model.save_pretrained(folder, state_dict=state)
+        self.prepared.tokenizer.save_pretrained(folder)
+
+    def report(self) -> dict[str, Any]:
+        """Give the data, the model's configuration and the ceiling of the encoding."""
+        prepared, config = self.prepared, self.model_config
+        examples = prepared.validation_examples[: self.config.ceiling_examples]
+        windows = [w for w in prepared.validation if w.example < len(examples)]
+        said = decode(oracle_scores(windows, config), examples, config)
+        ceiling = evaluation.score_predictions(examples, said, self.config.aliases_file)
+        return {
+            "ceiling": ceiling._asdict() | {"examples": len(examples)},
+            "data": setup.data_report(prepared),
+            "model_config": config.to_diff_dict(),
+        }
+
+    def summary(self, scores: Mapping[str, Any], report: Mapping[str, Any]) -> str:
+        """Write the tables of the ceiling and of the best model, and what deriving is worth."""
+        ceiling = report["ceiling"]
+        best = Path(self.config.output_dir) / "best"
+        derived = [
+            f"without {name}: joint_f1 {figures['joint_f1']:.2f}, f1 {figures['f1']:.2f}, "
+            f"evi_f1 {figures['evi_f1']:.2f}"
+            for name, figures in scores.get("without", {}).items()
+        ]
+        return "\n".join(
+            [
+                f"\nceiling of the encoding ({ceiling['examples']} examples):",
+                reports.render_by_type(ceiling["by_type"], ceiling["metrics"]),
+                f"\nbest model, step {scores['step']}, {best}:",
+                reports.render_by_type(scores["by_type"], scores["metrics"]),
+                *derived,
+                f"\n{reports.headline(scores['metrics'], scores['signature'])}",
+            ]
+        )
+
+
+def decode(
+    scores: Iterable[RecordScores], examples: Sequence[Example], config: TwoWikiEncoderConfig
+) -> list[Prediction]:
+    """Answer examples from their records, in the examples' order."""
+    by_example = {score.example: score for score in scores}
+    return [
+        evaluation.to_prediction(
+            decode_record(
+                by_example.get(number),
+                example.question,
+                example.context,
+                lay_out(example.context, config.layout).text,
+                config,
+            )
+        )
+        for number, example in enumerate(examples)
+    ]
+
+
+def oracle_scores(
+    windows: Sequence[Window], config: TwoWikiEncoderConfig
+) -> Iterator[RecordScores]:
+    """Score what the labels say."""
+    for first in range(0, len(windows), 16):
+        part = windows[first : first + 16]
+        yield from score_records(encoder_oracle(part, config), part, config)
+
+
+def changed(config: TwoWikiEncoderConfig, options: Mapping[str, Any]) -> TwoWikiEncoderConfig:
+    """Copy a configuration with other values of some options."""
+    other = copy.copy(config)
+    for name, value in options.items():
+        setattr(other, name, value)
+    return other
