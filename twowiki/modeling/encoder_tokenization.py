@@ -2,7 +2,7 @@
 
 Each title and sentence is cut on its own, so that no token crosses a border. Offsets are
 positions in the text as given, without the blanks that some tokenizers take into a token; a
-token that is nothing but blanks has no width. Special tokens that stand in a text are text.
+token that is nothing but blanks has no width. Marker tokens that stand in a text are text.
 """
 
 from __future__ import annotations
