@@ -179,7 +179,7 @@ def test_faults_of_a_server_are_one_sentence(
     assert "401: Unauthorized" in capsys.readouterr().err
     stub.login, stub.busy = None, 99
     assert index("--server", stub.url) == 2
-    assert "503: busy" in capsys.readouterr().err
+    assert "the server answers 503" in capsys.readouterr().err
     assert arc_da("index", corpus, tmp_path / "i2", "--engine", "server", "--server", "host") == 2
     assert "is no address" in capsys.readouterr().err
     closed = "http://127.0.0.1:9"

@@ -23,7 +23,7 @@ SaveModel = Callable[[Any, Path], None]  # writes a plain model into a folder
 FREE_TO_CHANGE = frozenset(
     "output_dir resume epochs max_steps max_cpu_minutes log_every save_every checkpoint_limit "
     "trackers workers stop_at push_to_hub hub_repo cache_dir eval_batch_size ceiling_examples "
-    "patience data_dir train_file validation_file".split()
+    "patience data_dir train_file validation_file arc contexts mc_contexts contamination".split()
 )
 
 

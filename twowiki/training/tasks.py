@@ -25,6 +25,14 @@ TASKS: dict[str, tuple[str, str, str, str]] = {
         "twowiki.training.encoder_config", "EncoderConfig",
         "twowiki.training.encoder_task", "EncoderTask",
     ),
+    "arc_da": (
+        "twowiki.text2text.config", "ArcDaConfig",
+        "twowiki.text2text.arc_da_task", "ArcDaTask",
+    ),
+    "two_wiki_text": (
+        "twowiki.text2text.config", "TwoWikiTextConfig",
+        "twowiki.text2text.two_wiki_task", "TwoWikiTextTask",
+    ),
 }  # fmt: skip
 
 

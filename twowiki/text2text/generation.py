@@ -1,0 +1,87 @@
+"""Texts out of a model: greedy or by beams, batch by batch, halved when memory runs out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import torch
+
+from twowiki.errors import DataError
+from twowiki.text2text.backbones import SEQ2SEQ
+from twowiki.text2text.codec import Codec
+
+
+class Decoding(NamedTuple):
+    """How a model's text is found; it stands in every report.
+
+    Attributes:
+        num_beams: 1 is greedy.
+        max_new_tokens: longest output.
+    """
+
+    num_beams: int = 1
+    max_new_tokens: int = 32
+
+
+@torch.no_grad()
+def generate(
+    model: Any, codec: Codec, batch: Mapping[str, torch.Tensor], decoding: Decoding
+) -> list[str]:
+    """Let a model speak on a padded batch; each row's text in order.
+
+    Args:
+        model: in evaluation mode, not wrapped for several processes.
+        codec: of the model.
+        batch: `input_ids` and `attention_mask`; a language model's rows are padded on the left.
+        decoding: how.
+
+    Raises:
+        DataError: a single row is too much for the memory.
+    """
+    ids, mask = batch["input_ids"], batch["attention_mask"]
+    try:
+        said = model.generate(
+            input_ids=ids, attention_mask=mask, generation_config=_configure(codec, decoding, model)
+        )
+    except RuntimeError as error:
+        if not _is_memory(error):
+            raise
+        if len(ids) == 1:
+            problem = f"an input of {ids.shape[1]} tokens does not fit into memory"
+            raise DataError(problem, remedy="Take a smaller model or shorter inputs") from None
+        half = len(ids) // 2
+        first = {name: value[:half] for name, value in batch.items()}
+        second = {name: value[half:] for name, value in batch.items()}
+        return generate(model, codec, first, decoding) + generate(model, codec, second, decoding)
+    if codec.kind != SEQ2SEQ:
+        said = said[:, ids.shape[1] :]
+    return [codec.decode(row) for row in said.tolist()]
+
+
+def plain_model(model: Any) -> Any:
+    """Take off what accelerate puts around a model to train on several processes."""
+    from accelerate.utils import extract_model_from_parallel
+
+    return extract_model_from_parallel(model)
+
+
+def _configure(codec: Codec, decoding: Decoding, model: Any) -> Any:
+    import transformers
+
+    kind: Any = transformers.GenerationConfig
+    start = getattr(model.config, "decoder_start_token_id", None)
+    return kind(
+        do_sample=False,
+        num_beams=decoding.num_beams,
+        early_stopping=decoding.num_beams > 1,
+        max_new_tokens=decoding.max_new_tokens,
+        pad_token_id=codec.tokenizer.pad_token_id or 0,
+        eos_token_id=codec.end_ids or None,
+        **({} if start is None else {"decoder_start_token_id": start}),
+    )
+
+
+def _is_memory(error: RuntimeError) -> bool:
+    text = str(error).lower()
+    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in text
