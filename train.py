@@ -20,10 +20,11 @@ from transformers.utils.logging import disable_progress_bar
 
 from twowiki.errors import DataError
 from twowiki.files import write_json
+from twowiki.hub.model_card import write_model_card
+from twowiki.hub.pushing import push
 from twowiki.training import checkpoints, reports
 from twowiki.training.checkpoints import RunState, require_model
 from twowiki.training.evaluation import gather_predictions
-from twowiki.training.hub import push
 from twowiki.training.logs import (
     CpuClock,
     NotFinite,
@@ -101,6 +102,8 @@ def train(batch_size: int, config: RunConfig) -> None:
         finish(run)
     accelerator.wait_for_everyone()
     accelerator.end_training()
+    if config.push_to_hub and accelerator.is_main_process:  # what fails here costs no process
+        print(f"pushed to {push(Path(config.output_dir) / 'best', config.hub_repo).address}")
 
 
 def start(batch_size: int, config: RunConfig) -> Run:
@@ -227,7 +230,7 @@ def evaluate(run: Run) -> None:
 
 
 def finish(run: Run) -> None:
-    """Write the report and the curves, print the scores, push if so asked."""
+    """Write the report, the curves and the model's card, and print the scores."""
     config, state = run.config, run.state
     output = Path(config.output_dir)
     scores = json.loads((output / "scores.json").read_text(encoding="utf-8"))
@@ -250,9 +253,8 @@ def finish(run: Run) -> None:
     }
     write_json(output / "report.json", report)
     reports.draw_curves(state.history, output / "curves.png", config.metric)
+    write_model_card(output / "best", report)
     print(run.task.summary(scores, report))
-    if config.push_to_hub:
-        print(f"pushed to {push(output / 'best', config.hub_repo)}")
 
 
 if __name__ == "__main__":

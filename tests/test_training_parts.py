@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tests.small_model import GOLD_Q1, examples, model_and_windows, setting, with_vocabulary
 from twowiki.errors import DataError
 from twowiki.modeling.encoding import Encoder
-from twowiki.training import checkpoints, data, hub, optimization, reports, vocabulary
+from twowiki.training import checkpoints, data, optimization, reports, vocabulary
 from twowiki.training.checkpoints import RunState
 from twowiki.training.config import TrainConfig, make_config, parse_config
 from twowiki.training.evaluation import make_loader
@@ -337,31 +337,6 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
         checkpoints.check_same_run(tmp_path, config, {**mine, "processes": 2})
     with pytest.raises(DataError, match="no checkpoint"):
         checkpoints.find_checkpoint(replace(config, resume=str(tmp_path / "nowhere")))
-
-
-@pytest.mark.parametrize("kind", ["refused", "offline"])
-def test_a_push_that_fails_loses_nothing_and_tells_no_token(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import httpx
-    from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError
-
-    def fail(*given: object, **options: object) -> None:
-        if kind == "offline":
-            raise httpx.ConnectError("[Errno 111] Connection refused")
-        response = httpx.Response(401, request=httpx.Request("POST", "http://127.0.0.1/api"))
-        raise HfHubHTTPError("401 Client Error: Unauthorized", response=response)
-
-    monkeypatch.setenv("HF_TOKEN", "hf_secret")
-    monkeypatch.setattr(HfApi, "create_repo", fail)
-    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(DataError, match="push again") as error:
-        hub.push(tmp_path, "me/model")
-    assert "hf_secret" not in str(error.value)
-    with pytest.raises(DataError, match="owner/name"):
-        hub.push(tmp_path, "model")
-    assert (tmp_path / "config.json").is_file()
 
 
 def test_curves_and_tables_are_made_of_any_history(tmp_path: Path) -> None:

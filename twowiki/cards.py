@@ -55,7 +55,12 @@ class Split(NamedTuple):
 
 
 def write_dataset_card(folder: str | PathLike[str]) -> None:
-    """Write or renew `README.md` for the exported configs in a folder.
+    """Write or renew `README.md` for the exported configs in a folder."""
+    write_text(Path(folder) / "README.md", render_dataset_card(folder))
+
+
+def render_dataset_card(folder: str | PathLike[str]) -> str:
+    """Give the text of the card for the exported configs in a folder.
 
     In a card that is there already, only configs, features and sizes are replaced.
     """
@@ -83,7 +88,55 @@ def write_dataset_card(folder: str | PathLike[str]) -> None:
     front = yaml.safe_dump(header, sort_keys=False, allow_unicode=True, width=100)
     if _START in body and _END in body:
         body = body[: body.index(_START)] + sizes + body[body.index(_END) + len(_END) :]
-    write_text(place / "README.md", f"---\n{front}---\n{body}")
+    return f"---\n{front}---\n{body}"
+
+
+def check_dataset_card(folder: str | PathLike[str]) -> None:
+    """Raise if a folder's card says other columns, sizes or files than are there.
+
+    A card that says nothing of them is left to `datasets`, which then reads the files' own.
+    """
+    place = Path(folder)
+    header, _ = read_card(place / "README.md")
+    patterns = {str(one.get("config_name")): _patterns(one) for one in _dicts(header, "configs")}
+    for paths in patterns.values():
+        if missing := [path for path in paths if not any(place.glob(path))]:
+            raise _stale(place, f"the card names {missing[0]}, which is not there")
+    for said in _dicts(header, "dataset_info"):
+        name = str(said.get("config_name"))
+        if any(not path.startswith(f"{name}/") for path in patterns.get(name, [""])):
+            continue  # not laid out by an export
+        features, splits = _read_config(place / name)
+        true = _yaml_info(name, features, splits)
+        for part in ("features", "splits"):
+            if said.get(part) != true[part]:
+                raise _stale(place, f"the card says other {part} of {name!r} than its files have")
+    named = {path.partition("/")[0] for paths in patterns.values() for path in paths}
+    left = sorted({path.name for path in _config_folders(place)} - named)
+    if patterns and left:
+        raise _stale(place, f"the card leaves out the files in {left[0]}")
+
+
+def _dicts(header: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    value = header.get(key)
+    listed = value if isinstance(value, list) else [value]
+    return [one for one in listed if isinstance(one, dict)]
+
+
+def _patterns(config: dict[str, Any]) -> list[str]:
+    """List the paths of a config's files in a card, in the forms that a card may have."""
+    files = config.get("data_files")
+    paths = [one.get("path") if isinstance(one, dict) else one for one in _listed(files)]
+    return [str(path) for given in paths for path in _listed(given) if path]
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _stale(place: Path, problem: str) -> DataError:
+    remedy = "Run `twowiki export` again, which renews both"
+    return DataError(problem, file=place / "README.md", remedy=remedy)
 
 
 def read_card(path: Path) -> tuple[dict[str, Any], str | None]:

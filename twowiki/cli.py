@@ -26,6 +26,8 @@ COMMANDS = {
     "export": ("twowiki.commands.export", "write typed Parquet shards and a card"),
     "validate": ("twowiki.commands.validate", "report what is odd in raw records"),
     "predict": ("twowiki.commands.predict", "a saved model's predictions on a split"),
+    "push": ("twowiki.commands.push", "a model, data set, metric or demo to the hub"),
+    "card": ("twowiki.commands.card", "a trained model's card, from its run's report"),
     "convert-baseline": (
         "twowiki.commands.convert_baseline",
         "the authors' checkpoint to a model folder",

@@ -27,6 +27,7 @@ from twowiki.schema import Example, Fact, Prediction, Triple
 from twowiki.training.samplers import BucketBatchSampler
 
 Official = dict[str, dict[str, Any]]
+CONFIDENCE = 0.95  # of the intervals beside every score
 
 
 class NumberedCollator:
@@ -175,11 +176,18 @@ def gold_record(example: Example) -> dict[str, Any]:
 
 
 class Scored(NamedTuple):
-    """A report of the joint metric, as `twowiki score` gives it."""
+    """A report of the joint metric, as `twowiki score` gives it.
+
+    `intervals` and `type_intervals` hold the ends of the means' 95% bootstrap intervals.
+    """
 
     metrics: dict[str, float]
     by_type: dict[str, dict[str, float]]
     signature: str
+    n: int
+    counts: dict[str, int]
+    intervals: dict[str, list[float]]
+    type_intervals: dict[str, dict[str, list[float]]]
 
 
 def score_predictions(
@@ -193,6 +201,18 @@ def score_predictions(
         [gold_record(example) for example in examples],
         aliases or None,
         by_type=True,
+        confidence=CONFIDENCE,
     )
-    by_type = {name: group.metrics for name, group in report.types.items()}
-    return Scored(report.metrics, by_type, report.signature)
+    return Scored(
+        report.metrics,
+        {name: group.metrics for name, group in report.types.items()},
+        report.signature,
+        report.n,
+        {name: group.n for name, group in report.types.items()},
+        _ends(report.intervals),
+        {name: _ends(group.intervals) for name, group in report.types.items()},
+    )
+
+
+def _ends(intervals: Mapping[str, tuple[float, float]] | None) -> dict[str, list[float]]:
+    return {name: list(ends) for name, ends in (intervals or {}).items()}

@@ -102,10 +102,11 @@ class RunConfig:
         """
         import torch
 
-        if self.push_to_hub and self.hub_repo.count("/") != 1:
-            raise DataError(
-                f"is {self.hub_repo!r}, not owner/name", field="hub_repo", remedy="Give --hub_repo"
-            )
+        if self.push_to_hub:
+            from twowiki.hub.pushing import check_login, check_name
+
+            check_name(self.hub_repo, field="hub_repo")
+            check_login()
         if self.mixed_precision == "fp16" and not torch.cuda.is_available():
             raise DataError(
                 "is fp16, which a CPU does not do", field="mixed_precision", remedy="Use bf16 or no"

@@ -1,0 +1,305 @@
+"""The text of a model's card, from the report of its run and its configuration. Pure.
+
+Nothing is said that the two do not say: what a run did not measure has no line. Places on the
+machine that trained are cut to their names.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+Facts = Mapping[str, Any]
+JOINT = ("em", "f1", "sp_em", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_f1")
+MEANINGS = {
+    "em": "answer, exact match",
+    "f1": "answer, word F1",
+    "sp_em": "supporting sentences, exact match",
+    "sp_f1": "supporting sentences, F1",
+    "evi_em": "evidence triples, exact match",
+    "evi_f1": "evidence triples, F1",
+    "joint_em": "all three together, exact match",
+    "joint_f1": "all three together, F1",
+    "rougeL": "ROUGE-L",
+}
+MADE_UP = "made-up examples"
+
+
+def render_card(report: Facts, config: Facts, repo: str) -> str:
+    """Give the card's text: metadata, use, training, scores, limits."""
+    name = _name(report, config)
+    parts = [
+        f"---\n{_metadata(report, config, name)}\n---\n",
+        f"# {name}\n",
+        _summary(report, config),
+        _use(config, repo),
+        _training(report),
+        _scores(report),
+        _limits(report, config),
+    ]
+    return "\n".join(part for part in parts if part).rstrip("\n") + "\n"
+
+
+def figures_of(metrics: Facts) -> list[str]:
+    """Name the figures to show: the joint metric's eight, or all that there are."""
+    if "joint_f1" in metrics:
+        return [name for name in JOINT if name in metrics]
+    return [name for name, value in metrics.items() if isinstance(value, (int, float))]
+
+
+def _name(report: Facts, config: Facts) -> str:
+    architecture = next(iter(config.get("architectures") or ()), "")
+    settings = str(_run_config(report).get("settings") or "")
+    return ", ".join(filter(None, [architecture or "twowiki model", settings]))
+
+
+def _run_config(report: Facts) -> Facts:
+    return report.get("config") or {}
+
+
+def _validation(report: Facts) -> Facts:
+    found: Facts = (report.get("data") or {}).get("validation") or {}
+    return found
+
+
+def _is_made_up(report: Facts) -> bool:
+    return str(_validation(report).get("source", "")) == MADE_UP
+
+
+def _answers_questions(config: Facts) -> bool:
+    return str(config.get("model_type", "")).startswith("twowiki")
+
+
+def _metadata(report: Facts, config: Facts, name: str) -> str:
+    """Write the YAML header, with the scores as the hub's `model-index`."""
+    from huggingface_hub import EvalResult, ModelCardData
+
+    scores = report.get("scores") or {}
+    metrics = scores.get("metrics") or {}
+    validation = _validation(report)
+    science = "rougeL" in metrics
+    data = "ARC-DA" if science else "2WikiMultiHopQA"
+    shown = "made-up questions" if _is_made_up(report) else data
+    results = [
+        EvalResult(
+            task_type="question-answering",
+            dataset_type="twowiki",
+            dataset_name=shown,
+            dataset_config=validation.get("config") or None,
+            dataset_split="validation",
+            dataset_args={"content": str(validation["content"])[:12]}
+            if validation.get("content")
+            else None,
+            metric_type="exact_match" if figure.endswith("em") else figure.rpartition("_")[2],
+            metric_name=figure,
+            metric_value=round(float(metrics[figure]), 4),
+            metric_config=scores.get("signature"),
+        )
+        for figure in figures_of(metrics)
+    ]
+    base = str(config.get("backbone_name") or config.get("base_model_name_or_path") or "")
+    base = base or str(_run_config(report).get("backbone") or "")
+    card = ModelCardData(
+        language="en",
+        license="apache-2.0",
+        library_name="transformers",
+        pipeline_tag="question-answering",
+        tags=[data, "science"] if science else [data, "multi-hop", "evidence-triples"],
+        base_model=base if re.fullmatch(r"[\w.-]+/[\w.-]+", base) else None,
+        model_name=name if results else None,
+        eval_results=results or None,
+    )
+    return str(card.to_yaml())
+
+
+def _summary(report: Facts, config: Facts) -> str:
+    said = (
+        "Reads a question and a few paragraphs, and gives the answer, the supporting sentences and "
+        "the evidence triples in one pass.\n"
+        if _answers_questions(config)
+        else "Answers questions from text to text.\n"
+    )
+    if _is_made_up(report):
+        said += (
+            "\n**Trained on made-up questions**: it knows nothing of the world, and its scores say "
+            "that the machinery works, nothing about real questions.\n"
+        )
+    return said
+
+
+def _use(config: Facts, repo: str) -> str:
+    if not _answers_questions(config):
+        architecture = next(iter(config.get("architectures") or ()), "AutoModel")
+        return (
+            "## Use\n\n```python\nfrom transformers import AutoTokenizer, "
+            f'{architecture}\n\nmodel = {architecture}.from_pretrained("{repo}")\n'
+            f'tokenizer = AutoTokenizer.from_pretrained("{repo}")\n```\n'
+        )
+    return f'''\
+## Use
+
+With transformers alone; the code is in the folder:
+
+```python
+from transformers import AutoModel
+
+model = AutoModel.from_pretrained("{repo}", trust_remote_code=True)
+said = model.predict(
+    "Where was the mother of Tavik Orrel born?",
+    [
+        ("Tavik Orrel", "Tavik Orrel was a runner, the son of Dessa Orrel."),
+        ("Dessa Orrel", ["Dessa Orrel was a painter.", "She was born in Brinmoor."]),
+    ],
+)
+said["answer"], said["supporting_sentences"], said["triples"]
+```
+
+`pipeline("multihop-qa", model="{repo}", trust_remote_code=True)` takes many questions in
+batches. With the package `twowiki` no code of the folder is run:
+`twowiki.load_model("{repo}")`, or for whole files `twowiki predict {repo} dev.json out.json`.
+'''
+
+
+def _training(report: Facts) -> str:
+    rows = list(_training_rows(report))
+    if not rows:
+        return ""
+    lines = [f"| {what} | {said} |" for what, said in rows]
+    return "\n".join(["## Training", "", "| | |", "|---|---|", *lines, ""])
+
+
+def _training_rows(report: Facts) -> Iterator[tuple[str, str]]:
+    config = _run_config(report)
+    for split, data in (report.get("data") or {}).items():
+        yield f"{split} data", _data_line(data)
+    if report.get("weights"):
+        beside = " beside the word vectors" if "vectors" in config else ""
+        yield "size", f"{report['weights']:,} weights{beside}"
+    steps = [
+        f"{report[name]:,} {name}" for name in ("epochs", "steps") if report.get(name) is not None
+    ]
+    if report.get("stopped"):
+        steps.append(f"stopped by {report['stopped']}")
+    if steps:
+        names = ("optimizer", "learning_rate", "schedule", "mixed_precision")
+        settings = [f"{name} {config[name]}" for name in names if config.get(name)]
+        batch = [f"batches of {report['batch_size']}"] if report.get("batch_size") else []
+        seed = [f"seed {report['seed']}"] if report.get("seed") is not None else []
+        yield "run", ", ".join([*steps, *batch, *settings, *seed])
+    if config.get("metric"):
+        yield "chosen by", f"{config['metric']} on the validation data"
+    if hardware := report.get("hardware"):
+        yield "hardware", _hardware_line(hardware, report.get("cpu_seconds"))
+    if versions := report.get("versions"):
+        yield "versions", ", ".join(f"{name} {number}" for name, number in versions.items())
+    if report.get("commit"):
+        yield "commit", str(report["commit"])
+    if report.get("command"):
+        yield "command", f"`{public_command(report['command'])}`"
+
+
+def _data_line(data: Facts) -> str:
+    parts = [PurePath(str(data.get("source", ""))).name or "unnamed", str(data.get("config") or "")]
+    for name in ("examples", "questions", "windows", "instances"):
+        if isinstance(data.get(name), int):
+            parts.append(f"{data[name]:,} {name}")
+    if data.get("content"):
+        parts.append(f"content {str(data['content'])[:12]}")
+    dropped = data.get("not_encoded") or {}
+    parts += [f"{count:,} {reason}" for reason, count in dropped.items()]
+    return ", ".join(filter(None, parts))
+
+
+def _hardware_line(hardware: Facts, seconds: Any) -> str:
+    parts = [str(hardware.get("device", ""))]
+    parts += [f"{hardware[name]} {name}" for name in ("processes", "threads") if name in hardware]
+    if seconds:
+        parts.append(f"{seconds:,.0f} CPU seconds of training")
+    return ", ".join(filter(None, parts))
+
+
+def public_command(arguments: Sequence[str]) -> str:
+    """Write a command with absolute places cut to their names."""
+    return shlex.join(_public(str(one)) for one in arguments)
+
+
+def _public(argument: str) -> str:
+    flag, sign, value = argument.partition("=") if argument[:2] == "--" else ("", "", argument)
+    if sign == "" and flag:
+        return argument
+    if re.match(r"[/~]|[A-Za-z]:[\\/]", value):
+        value = re.split(r"[/\\]", value.rstrip("/\\"))[-1]
+    return f"{flag}{sign}{value}"
+
+
+def _scores(report: Facts) -> str:
+    scores = report.get("scores") or {}
+    metrics = scores.get("metrics")
+    if not metrics:
+        return "## Scores\n\nNone are known: the folder came without the report of its run.\n"
+    figures = figures_of(metrics)
+    lines = ["## Scores", "", *_score_table(scores, figures)]
+    if ceiling := (report.get("ceiling") or {}).get("metrics"):
+        cells = [f"{ceiling[name]:.2f}" for name in figures if name in ceiling]
+        lines.append(_row("ceiling", "", [*cells, *([""] if scores.get("type_intervals") else [])]))
+    lines += ["", _legend(figures, "intervals" in scores, bool(report.get("ceiling")))]
+    if scores.get("signature"):
+        lines += ["", f"Signature: `{scores['signature']}`"]
+    return "\n".join([*lines, ""])
+
+
+def _score_table(scores: Facts, figures: Sequence[str]) -> Iterator[str]:
+    """Write a row a question type, then all, then the intervals of all."""
+    counts, spread = scores.get("counts") or {}, scores.get("intervals") or {}
+    spreads = scores.get("type_intervals") or {}
+    last = figures[-1]
+    added = [f"{last}, 95%"] if spreads else []
+    yield _row("type", "n", [*figures, *added])
+    yield _row("---", "---", ["---"] * len([*figures, *added]))
+    for kind, values in (scores.get("by_type") or {}).items():
+        ends = [_ends(spreads[kind][last])] if spreads else []
+        cells = [f"{values[name]:.2f}" for name in figures]
+        yield _row(kind, counts.get(kind, ""), [*cells, *ends])
+    total = scores.get("n", sum(counts.values()) or "")
+    cells = [f"{scores['metrics'][name]:.2f}" for name in figures]
+    yield _row("all", total, [*cells, *([_ends(spread[last])] if added else [])])
+    if spread:
+        ends = [_ends(spread[name]) for name in figures]
+        yield _row("95% interval", "", [*ends, *([""] if added else [])])
+
+
+def _ends(interval: Sequence[float]) -> str:
+    return "-".join(f"{end:.1f}" for end in interval)
+
+
+def _row(*cells: Any) -> str:
+    *first, values = cells
+    return "| " + " | ".join(map(str, [*first, *values])) + " |"
+
+
+def _legend(figures: Sequence[str], intervals: bool, ceiling: bool) -> str:
+    said = "; ".join(f"{name}: {MEANINGS[name]}" for name in figures if name in MEANINGS)
+    parts = [f"0-100. {said}." if said else "0-100."]
+    if intervals:
+        parts.append("Intervals are percentile bootstrap over the questions, 1,000 resamples.")
+    if ceiling:
+        parts.append("The ceiling is what gold labels give when decoded as a model's output.")
+    return " ".join(parts)
+
+
+def _limits(report: Facts, config: Facts) -> str:
+    lines = ["## Limits", "", "English. It reads no more than it is given, and may be wrong."]
+    if _answers_questions(config):
+        lines.append(
+            "Answers and triples are cut out of the paragraphs: an answer or a date that they "
+            "write otherwise cannot be produced. The data's ids tell the question type; they are "
+            "never shown to the model."
+        )
+    if report.get("scores"):
+        lines.append("The scores are those of the data that chose the best step: they flatter it.")
+    if _is_made_up(report):
+        lines.append("Made-up questions are short and alike; real ones are neither.")
+    return "\n".join([*lines, ""])
