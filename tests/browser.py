@@ -21,7 +21,9 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 WAIT = 60  # seconds, on a busy machine
 HAND_OVER = (  # the browser reads at 3 and writes at 4
     "import os, sys; ends = [os.dup(int(end)) for end in sys.argv[1:3]]; "
-    "os.dup2(ends[0], 3); os.dup2(ends[1], 4); os.execvp(sys.argv[3], sys.argv[3:])"
+    "os.dup2(ends[0], 3); os.dup2(ends[1], 4); "
+    "os.set_inheritable(3, True); os.set_inheritable(4, True); "
+    "os.execvp(sys.argv[3], sys.argv[3:])"
 )
 KEYS = {
     "Tab": ("Tab", 9, ""),
@@ -80,6 +82,14 @@ class Browser:
         os.close(to_read)
         os.close(to_write)
         self._session = ""
+        try:
+            self._attach()
+        except BaseException:
+            self.close()
+            raise
+
+    def _attach(self) -> None:
+        """Make a tab and listen to it."""
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         attached = self.send("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
@@ -172,14 +182,13 @@ class Browser:
 
     def focus(self) -> str:
         """Say what has the focus: its id, or its text."""
-        return str(self.evaluate(FOCUS))
+        return " ".join(str(self.evaluate(FOCUS)).split())
 
     def tab_to(self, wanted: str, most: int = 80) -> None:
-        """Go to something by the tab key alone; `wanted` is its id or stands in its text."""
+        """Go to something by the tab key alone; `wanted` is its id or begins its text."""
         for _ in range(most):
             self.press("Tab")
-            here = self.focus()
-            if here == wanted or wanted in here.splitlines()[:1]:
+            if self.focus().startswith(wanted):
                 return
         raise AssertionError(f"the tab key does not lead to {wanted!r}; last at {self.focus()!r}")
 
@@ -201,4 +210,4 @@ class Browser:
             self._process.wait(10)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait()
+            self._process.wait(10)

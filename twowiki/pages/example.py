@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from twowiki.normalization import CLOSED_ANSWERS, normalise_answer
 from twowiki.pages.gathering import Shown, paragraphs_of, question_of
 from twowiki.pages.markup import html_of, name_html
 from twowiki.pages.outcomes import OUTCOMES, SIGNS, Checked, entries_of
@@ -67,8 +68,9 @@ def _sentences(shown: Shown, checked: Checked) -> str:
     paragraphs = paragraphs_of(shown)
     true, lost_true = place_facts(paragraphs, [fact for fact, _ in checked.true_facts])
     said, lost_said = place_facts(paragraphs, [fact for fact, _ in checked.said_facts])
-    answers: list[tuple[str, str, Any]] = [("gold", "gold answer", shown.gold.answer)]
-    answers.append(("said", "predicted answer", shown.prediction.answer))
+    pair = (("gold", "gold answer", shown.gold.answer),
+            ("said", "predicted answer", shown.prediction.answer))  # fmt: skip
+    answers = [one for one in pair if normalised(one[2]) not in CLOSED_ANSWERS]
     text = paragraphs_html(paragraphs, badges_of(true, said), answers)
     if not paragraphs:
         text = '<p class="note">The gold file holds no paragraphs for this question.</p>'
@@ -78,6 +80,11 @@ def _sentences(shown: Shown, checked: Checked) -> str:
         f"{facts_html(lost_true, f'gold sentences {where}'.strip())}"
         f"{facts_html(lost_said, f'predicted sentences {where}'.strip())}"
     )
+
+
+def normalised(answer: Any) -> str:
+    """Level an answer, to tell yes and no, which stand in no text."""
+    return normalise_answer(answer) if isinstance(answer, str) else ""
 
 
 def _graphs(shown: Shown, checked: Checked, number: int) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -44,10 +43,12 @@ def render_page(
         seed: of the choice of examples, to say so.
         run: a run's report.json.
     """
-    template = (files("twowiki.pages") / "report.html").read_text(encoding="utf-8")
+    template = _resource("report.html")
+    style = f"\n{evidence_style()}{_resource('report.css')}"
     report = findings.report
     return Template(template).substitute(
-        policy=_policy(template),
+        policy=_policy(style, template),
+        style=style,
         title=html_of(title),
         lead=_lead(report),
         headline=_headline(report),
@@ -67,12 +68,20 @@ def render_page(
     )
 
 
-def _policy(template: str) -> str:
+def evidence_style() -> str:
+    """Give the style of sentences and graphs, for a page that shows them in a `twowiki` element."""
+    return _resource("evidence.css")
+
+
+def _resource(name: str) -> str:
+    return (files("twowiki.pages") / name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, template: str) -> str:
     """Allow the page's own style and script by their hashes, and nothing else."""
+    script = template.partition("<script>")[2].partition("</script>")[0]
     allowed = ["default-src 'none'", "base-uri 'none'", "form-action 'none'"]
-    for kind in ("style", "script"):
-        found = re.search(rf"<{kind}>(.*?)</{kind}>", template, re.S)
-        text = found[1] if found else ""
+    for kind, text in (("style", style), ("script", script)):
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         allowed.append(f"{kind}-src 'sha256-{digest}'")
     return "; ".join(allowed)
@@ -133,7 +142,7 @@ def _cell(group: Group, key: str) -> str:
     if group.intervals is None:
         return text
     low, high = group.intervals[key]
-    return f'{text} <span class="interval">[{low:.2f}, {high:.2f}]</span>'
+    return f'{text} <span class="interval">[{low:.1f}, {high:.1f}]</span>'
 
 
 def _drawn(report: Report) -> str:
@@ -227,14 +236,23 @@ def _run(run: Mapping[str, Any] | None) -> str:
     facts = [(name, run[name]) for name in _RUN if run.get(name) is not None]
     hardware = run.get("hardware")
     if isinstance(hardware, Mapping):
-        facts += [(str(name), value) for name, value in hardware.items()]
-    rows = [(html_of(name.replace("_", " ")), html_of(value, 500)) for name, value in facts]
+        facts += list(hardware.items())
+    entries = "".join(
+        f"<div><dt>{html_of(str(name).replace('_', ' '))}</dt><dd>{_value(value)}</dd></div>"
+        for name, value in facts
+    )
     curves = draw_curves(run.get("history")) or '<p class="note">It recorded no losses.</p>'
-    known = table(("", "value"), rows, caption="What ran") if rows else ""
+    known = f'<dl class="facts">{entries}</dl>' if entries else ""
     return (
         '<section aria-labelledby="run"><h2 id="run">The run</h2>'
         f'<div class="charts">{curves}</div>{known}</section>'
     )
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        value = " ".join(value)
+    return html_of(f"{value:,}" if type(value) is int else value, 500)
 
 
 def _made(report: Report) -> str:
