@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check
-DEMO_EXTRAS = train,metric
+DEMO_EXTRAS = train,metric,generate
 TEST_EXTRAS = train,metric,generate,retrieval,text,spark,spacy,demo,dev
 
 .PHONY: demo test check all bench clean
@@ -19,7 +19,7 @@ $(VENV)/.test: $(VENV)/.demo
 	$(PIP) install -q -c constraints.txt -e ".[$(TEST_EXTRAS)]"
 	touch $@
 
-demo: $(VENV)/.demo  ## train on made-up data on the CPU and print the scores
+demo: $(VENV)/.demo  ## train on a fictional world on the CPU and print the scores
 	ACCELERATE_USE_CPU=true $(BIN)/accelerate launch --num_processes 1 --num_machines 1 --mixed_precision no --dynamo_backend no train.py --config configs/tiny.yaml
 
 test: $(VENV)/.test  ## every test that needs no GPU

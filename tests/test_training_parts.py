@@ -261,6 +261,36 @@ def test_data_that_is_not_there_is_named(tmp_path: Path) -> None:
         data.find_sources(TrainConfig(data_dir=str(tmp_path)))
 
 
+@pytest.mark.slow
+def test_a_world_is_made_once_and_trained_on(tmp_path: Path) -> None:
+    world = "people=150, films=110, seed=3, brief=1, limit_per_type=20"
+    config = TrainConfig(world=world, output_dir=str(tmp_path), max_validation_examples=5)
+    train, validation = data.find_sources(config)
+    made = Path(train.files[0])
+    assert made.parent.parent.parent == tmp_path
+    assert len(list(train.examples())) > 20
+    assert len(list(validation.examples())) == 5
+    before = made.stat().st_mtime_ns
+    assert data.find_sources(config)[0].content() == train.content()
+    assert made.stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize(
+    ("world", "said"),
+    [
+        ("people=150,film=10", "field 'film'"),
+        ("people=many", "field 'people'"),
+        ("people", "sets nothing"),
+        ("people=1,films=100", "from 50"),
+        ("people=150,films=100,mix=even,people=2", "given twice"),
+    ],
+)
+def test_a_world_that_cannot_be_made_is_refused(world: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=said):
+        data.find_sources(TrainConfig(world=world, output_dir=str(tmp_path)))
+    assert not list(tmp_path.rglob("*.json"))
+
+
 def test_learning_rates_warm_up_fall_and_halve() -> None:
     config = TrainConfig(learning_rate=1.0, warmup_steps=10)
     state = RunState(step=4)

@@ -25,6 +25,9 @@ class MultihopConfig(RunConfig):
     train_file: str = described("", "file of training examples, instead of data_dir")
     validation_file: str = described("", "file of validation examples, instead of data_dir")
     aliases_file: str = described("", "id_aliases.json: for scores and for names not found")
+    world: str = described(
+        "", "a fictional world to make and train on: people=2000,films=1500,seed=7,... (see docs)"
+    )
     tiny_examples: int = described(0, "made-up training examples (and a tenth for validation)")
     max_train_examples: int = described(0, "use the first of the training examples; 0 = all")
     max_validation_examples: int = described(0, "use the first validation examples; 0 = all")

@@ -1,4 +1,4 @@
-"""Where a run's examples come from: files, a data set's folder, the download, or made-up ones.
+"""Where a run's examples come from: files, a data set, the download, a world, made-up ones.
 
 A `Source` can be read again and again, streamed; its `content` hash says what it holds.
 """
@@ -15,12 +15,12 @@ from typing import Any
 from twowiki import tiny_data
 from twowiki.errors import DataError, require_file
 from twowiki.files import sha256_of
-from twowiki.schema import Example
+from twowiki.schema import DEFAULT_CONFIG, Example
 from twowiki.sources import find_splits, guess_config, read_examples
 from twowiki.training.config import MultihopConfig
 
 DOWNLOAD = "download"
-TINY_EXAMPLES = 640
+DEFAULT_WORLD = "people=800,films=600,seed=7,brief=1,limit_per_type=600"
 TINY_SEED, TINY_VALIDATION_SEED = 7, 8
 
 
@@ -88,7 +88,9 @@ def find_sources(config: MultihopConfig) -> tuple[Source, Source]:
             else config.data_config
         )
         return _of_splits(find_splits(place, name), name, str(place), limits)
-    count = config.tiny_examples or TINY_EXAMPLES
+    if not config.tiny_examples:
+        return _of_world(config, limits)
+    count = config.tiny_examples
     return (
         Source("made-up examples", limit=limits[0], made_up=(count, TINY_SEED)),
         Source(
@@ -104,6 +106,24 @@ def source_of_file(path: str, split: str, limit: int = 0) -> Source:
     """Take a file as one split, whatever its name says."""
     require_file(path, "Give the path of an official file (json, jsonl, gz, zip or Parquet)")
     return Source(path, (path,), split, guess_config(path), limit)
+
+
+def _of_world(config: MultihopConfig, limits: tuple[int, int]) -> tuple[Source, Source]:
+    """Make the world that the settings ask for (once, beside the encoded examples)."""
+    from twowiki.registration import code_hash
+    from twowiki.worlds.builder import read_options, world_files
+
+    text = config.world or DEFAULT_WORLD
+    cache = Path(config.cache_dir or config.output_dir)
+    try:
+        found: Any = world_files(read_options(text), cache, code_hash())
+    except ModuleNotFoundError as error:
+        raise DataError(
+            f"making a world needs the package {error.name!r}",
+            field="world",
+            remedy="Install it with: pip install 'twowiki[generate]', or give files",
+        ) from None
+    return _of_splits(found, DEFAULT_CONFIG, f"world {text}", limits)
 
 
 def _of_splits(

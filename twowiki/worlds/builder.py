@@ -17,7 +17,7 @@ from typing import Any
 
 from twowiki.errors import DataError
 from twowiki.schema import DEFAULT_CONFIG
-from twowiki.worlds.config import make_world_config
+from twowiki.worlds.config import make_world_config, parse_pairs
 
 WORLD_CONFIG = "world"
 # What a world's config loads in place of files: a file that is always there.
@@ -57,6 +57,31 @@ class WorldOptions:
 
 OPTION_NAMES = tuple(field.name for field in fields(WorldOptions))
 _OF_WORLD = ("people", "films", "seed", "unique_names", "aliases", "missing", "mismatch", "brief")
+
+
+def read_options(text: str) -> dict[str, Any]:
+    """Read options written as "people=2000,films=1500,seed=7,limit_per_type=500".
+
+    Raises:
+        DataError: what sets nothing, or sets it to no number where one is needed.
+    """
+    options: dict[str, Any] = {}
+    for name, value in parse_pairs(text):
+        if name not in OPTION_NAMES:
+            raise DataError(
+                "there is no such setting of a world",
+                field=name,
+                remedy=f"Known: {', '.join(OPTION_NAMES)}",
+            )
+        if name not in ("seed", "mix", "title_case"):
+            if not value.isdecimal():
+                raise DataError(
+                    f"{value!r} is no whole number", field=name, remedy=f"Give it as {name}=1000"
+                )
+            options[name] = int(value)
+        else:
+            options[name] = value
+    return options
 
 
 def release_like(config: str) -> str:

@@ -90,16 +90,21 @@ def make_world_config(values: Mapping[str, Any]) -> WorldConfig:
 
 def parse_world(text: str) -> WorldConfig:
     """Read settings written as "people=2000,films=1500,seed=7"."""
-    values: dict[str, str] = {}
+    return make_world_config(dict(parse_pairs(text)))
+
+
+def parse_pairs(text: str) -> list[tuple[str, str]]:
+    """Cut "name=value,name=value" into its pairs; a name stands once."""
+    pairs: list[tuple[str, str]] = []
     for part in filter(None, (piece.strip() for piece in text.split(","))):
-        name, equals, value = part.partition("=")
-        if not equals or not value.strip():
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or not value:
             raise DataError(
                 f"{part!r} sets nothing",
                 field="world",
                 remedy='Write the settings as "people=2000,films=1500,seed=7"',
             )
-        if name.strip() in values:
-            raise DataError("is given twice", field=name.strip(), remedy="Give it once")
-        values[name.strip()] = value.strip()
-    return make_world_config(values)
+        if any(name == other for other, _ in pairs):
+            raise DataError("is given twice", field=name, remedy="Give it once")
+        pairs.append((name, value))
+    return pairs
