@@ -1,9 +1,17 @@
 """Predict with a saved model on a split and write the official prediction file.
 
+  twowiki predict MODEL DATA OUT
+  twowiki predict --model DIR --task arc_da|two_wiki DATA OUT
+
 MODEL is a folder that training or `twowiki convert-baseline` wrote, or a hub repository of this
 package's models. DATA is any official file, archive or data folder (with --split). OUT is the
 JSON that `twowiki score` and the leaderboard take. Finished parts are kept beside OUT until the
 end, so that a run that was cut off goes on where it stopped.
+
+With --task any encoder-decoder or language model is asked in words: one that was trained here in
+the format that it was trained with, any other zero-shot or with --shots demonstrations. DIR is a
+folder, a .gguf file or a hub name. Prompts and outputs are kept beside OUT (.outputs.jsonl), where
+a run that was cut off goes on; where there is gold the scores are printed.
 """
 
 from __future__ import annotations
@@ -18,18 +26,24 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from twowiki.commands.predict_text import add_text_arguments, run_text
 from twowiki.errors import DataError
 from twowiki.files import progress, write_json
+
+BATCH_SIZE = 48
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("model", help="folder of a saved model, or a hub repository")
-    parser.add_argument("data", help="official file, zip, jsonl, Parquet or data folder")
-    parser.add_argument("out", help="prediction file to write")
+    parser.add_argument(
+        "paths", nargs="+", metavar="PATH", help="MODEL DATA OUT; or DATA OUT after --model MODEL"
+    )
+    parser.add_argument("--model", help="folder of a saved model, or a hub repository")
     parser.add_argument("--split", help="split of DATA, where it holds several")
     parser.add_argument("--config", help="release of DATA, where its name does not tell")
-    parser.add_argument("--batch-size", type=int, default=48, help="windows at once (default 48)")
+    parser.add_argument(
+        "--batch-size", type=int, help="windows (default 48) or questions (8) at once"
+    )
     parser.add_argument("--part", type=int, default=480, help="examples of a part (default 480)")
     parser.add_argument(
         "--scores", help="also write every score and span, one JSON line a question"
@@ -38,15 +52,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trust-remote-code", action="store_true", help="run the code of a hub repository's model"
     )
+    add_text_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Predict; give the exit status."""
+    name_paths(args)
+    return run_windows(args) if args.task is None else run_text(args)
+
+
+def name_paths(args: argparse.Namespace) -> None:
+    """Tell MODEL, DATA and OUT by their order."""
+    paths = ([] if args.model is None else [args.model]) + args.paths
+    if len(paths) != 3:
+        found = "no --model" if args.model is None else f"--model {args.model}"
+        remedy = "Write: twowiki predict MODEL DATA OUT, or --model MODEL DATA OUT"
+        raise DataError(f"{len(args.paths)} paths and {found}", remedy=remedy)
+    args.model, args.data, args.out = paths
+
+
+def run_windows(args: argparse.Namespace) -> int:
+    """Predict with a model of this package, window by window."""
     import torch
 
     from twowiki.sources import read_examples
     from twowiki.training.memory import keep_freed_memory
 
+    args.batch_size = BATCH_SIZE if args.batch_size is None else args.batch_size
     if args.part < 1 or args.batch_size < 1:
         raise DataError("must be at least 1", field="part" if args.part < 1 else "batch-size")
     keep_freed_memory()
