@@ -1,0 +1,258 @@
+"""The demo page: through its client, and in a browser; offline, with a model from a folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+
+from tests.browser import Browser
+from tests.small_model import examples, model_and_windows, setting
+from twowiki.errors import DataError
+from twowiki.pages.answer import (
+    answer_html,
+    graph_html,
+    parse_paragraphs,
+    render_paragraphs,
+    triple_rows,
+)
+from twowiki.schema import Paragraph
+
+APP = Path(__file__).parent.parent / "examples" / "demo" / "app.py"
+OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "OMP_NUM_THREADS": "1"}
+SAID = {
+    "answer": "Brin<moor",
+    "answer_type": "span",
+    "sp": [("Dessa Orrel", 1)],
+    "sentences": [{"title": "Dessa Orrel", "sent_id": 1, "score": 0.93}],
+    "triples": [
+        {"subject": "Dessa", "relation": "place of birth", "object": "Brin<moor", "score": 0.875}
+    ],
+}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_paragraphs_are_read_as_people_write_them(end: str) -> None:
+    text = end.join(
+        ["", "Tavik Orrel (runner)", "Tavik was a runner. He died", " in 1944.", "", " ", "Oru",
+         "A town.", ""]
+    )  # fmt: skip
+    assert parse_paragraphs(text) == [
+        Paragraph("Tavik Orrel (runner)", ("Tavik was a runner.", " He died in 1944.")),
+        Paragraph("Oru", ("A town.",)),
+    ]
+
+
+def test_paragraphs_of_a_record_may_be_pasted() -> None:
+    context = [["Oru", ["A town.", " It is old."]]]
+    for value in (context, {"context": context, "question": "?"}):
+        assert parse_paragraphs(json.dumps(value)) == [Paragraph("Oru", ("A town.", " It is old."))]
+    example = examples()[0]
+    again = parse_paragraphs(render_paragraphs(example.context))
+    assert [one.title for one in again] == [one.title for one in example.context]
+    assert ["".join(one.sentences).split() for one in again] == [
+        " ".join(one.sentences).split() for one in example.context
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no paragraphs"),
+        ("\n \n", "no paragraphs"),
+        ("Title alone", "no text below"),
+        ("[1, 2", "are none"),
+        ("[]", "no paragraphs"),
+        ("[[1, 2]]", "not a title"),
+    ],
+)
+def test_what_is_no_paragraph_is_said(text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        parse_paragraphs(text)
+
+
+def test_answers_are_shown_escaped() -> None:
+    paragraphs = [
+        Paragraph("Dessa Orrel", ("A painter.", " Born in Brin<moor.")),
+        Paragraph("x", ("y",)),
+    ]
+    shown = answer_html(paragraphs, SAID)
+    assert "Brin&lt;moor" in shown
+    assert "<moor" not in shown
+    assert 'class="sentence found"' in shown
+    assert "0.93" in shown
+    assert "1 other paragraph" in shown
+    assert "place of birth 0.88" in graph_html(SAID)
+    assert triple_rows(SAID) == [["Dessa", "place of birth", "Brin<moor", 0.875]]
+    nothing = {**SAID, "answer": "", "sp": [], "triples": [], "sentences": []}
+    assert "No sentence was found" in answer_html(paragraphs, nothing)
+    assert "no triples" in graph_html(nothing)
+
+
+def environment(**more: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name != "TWOWIKI_MODEL"}
+    return {**kept, **OFFLINE, **more}
+
+
+@pytest.mark.slow
+def test_without_a_model_it_says_what_to_do(tmp_path: Path) -> None:
+    pytest.importorskip("gradio")
+    code = (
+        "import os, runpy, sys\n"
+        f"main = runpy.run_path({str(APP)!r})['main']\n"
+        "sys.argv = ['app.py']\n"
+        "print(main())\n"
+        f"os.environ['TWOWIKI_MODEL'] = {str(tmp_path)!r}\n"
+        "print(main())\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=True,
+    )
+    assert ran.stdout.split() == ["2", "2"]
+    none, other = ran.stderr.strip().splitlines()[-2:]
+    assert "TWOWIKI_MODEL" in none
+    assert "make demo" in none
+    assert "holds no saved model" in other
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the running demo."""
+    pytest.importorskip("gradio")
+    folder = tmp_path_factory.mktemp("demo")
+    model, _ = model_and_windows(setting())
+    model.save_pretrained(folder / "model")
+    assert model.answer_tokenizer is not None
+    model.answer_tokenizer.save_pretrained(folder / "model")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with open(folder / "log", "w") as log:
+        process = subprocess.Popen(
+            [sys.executable, str(APP), "--port", str(port)],
+            env=environment(TWOWIKI_MODEL=str(folder / "model")),
+            stdout=log,
+            stderr=log,
+            cwd=folder,
+        )
+        try:
+            address = f"http://127.0.0.1:{port}/"
+            for _ in range(1500):
+                assert process.poll() is None, (folder / "log").read_text()
+                try:
+                    urlopen(address, timeout=5).close()
+                    break
+                except OSError:
+                    time.sleep(0.2)
+            yield address
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+ASKED = examples()[4]
+TEXT = render_paragraphs(ASKED.context)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_a_client_gets_answer_sentences_graph_and_triples(served: str) -> None:
+    from gradio_client import Client
+
+    client = Client(served, verbose=False)
+    sentences, graph, table, raw = client.predict(ASKED.question, TEXT, api_name="/answer")
+    said = json.loads(raw)
+    assert {"answer", "sp", "evidence", "sentences"} <= set(said)
+    assert ASKED.context[0].title in sentences
+    assert "<svg" in graph or "no triples" in graph
+    assert table["headers"] == ["subject", "relation", "object", "score"]
+    assert len(table["data"]) == len(said["triples"])
+    again = client.predict(ASKED.question, TEXT, api_name="/answer")
+    assert again[3] == raw
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(
+    ("question", "paragraphs", "message"),
+    [("", TEXT, "question is empty"), ("Who?", "", "no paragraphs"), ("Who?", "Oru", "no text")],
+)
+def test_bad_questions_are_told_in_words(
+    served: str, question: str, paragraphs: str, message: str
+) -> None:
+    from gradio_client import Client
+    from gradio_client.exceptions import AppError
+
+    client = Client(served, verbose=False)
+    with pytest.raises(AppError, match=message):
+        client.predict(question, paragraphs, api_name="/answer")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    one = Browser(tmp_path_factory.mktemp("profile"))
+    yield one
+    one.close()
+
+
+def answered(browser: Browser) -> Any:
+    return browser.evaluate("!!document.querySelector('#sentences .paragraph')")
+
+
+def open_demo(browser: Browser, served: str, width: int, *, dark: bool = False) -> None:
+    browser.console.clear()
+    browser.requests.clear()
+    browser.size(width, dark=dark)
+    browser.go(served)
+    browser.until(lambda: browser.evaluate("!!document.querySelector('#question textarea')"))
+
+
+@pytest.mark.slow
+def test_a_question_is_asked_by_keyboard_alone(browser: Browser, served: str) -> None:
+    open_demo(browser, served, 1200)
+    in_question = "!!document.activeElement.closest('#question')"
+    for _ in range(30):
+        browser.press("Tab")
+        if browser.evaluate(in_question):
+            break
+    assert browser.evaluate(in_question)
+    browser.type(ASKED.question)
+    browser.press("Tab")
+    assert browser.evaluate("!!document.activeElement.closest('#paragraphs')")
+    browser.type(TEXT)
+    browser.tab_to("answer", most=5)
+    assert browser.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    browser.press("Enter")
+    browser.until(lambda: answered(browser))
+    host = served.split("/")[2]
+    strangers = [url for url in browser.requests if f"//{host}/" not in url and "://" in url]
+    assert [url for url in strangers if not url.startswith(("data:", "blob:"))] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_it_fits_a_telephone(browser: Browser, served: str, dark: bool) -> None:
+    open_demo(browser, served, 400, dark=dark)
+    assert browser.overflow() == 0
+    browser.tab_to("example-2", most=40)
+    browser.press("Enter")
+    browser.until(
+        lambda: browser.evaluate("document.querySelector('#paragraphs textarea').value.length") > 5
+    )
+    browser.evaluate("document.querySelector('#answer').click()")
+    browser.until(lambda: answered(browser))
+    assert browser.overflow() == 0
