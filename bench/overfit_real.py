@@ -59,8 +59,9 @@ def model_flags(backbone: str) -> list[str]:
     """Give the flags of the model: the baseline, or the encoder from a backbone."""
     if not backbone:
         return ["--word_dim", "100", "--learning_rate", "3e-3"]
-    rates = ["--learning_rate", "2e-4", "--head_learning_rate", "1e-3", "--dropout", "0"]
-    return ["--task", "encoder", "--backbone", backbone, *rates]
+    rates = ["--learning_rate", "2e-4", "--head_learning_rate", "1e-3"]
+    no_dropout = ["--dropout", "0", "--backbone_dropout", "0"]
+    return ["--task", "encoder", "--backbone", backbone, *rates, *no_dropout]
 
 
 def shortest(items: list[Example], count: int) -> list[Example]:

@@ -167,8 +167,11 @@ def test_windows_end_at_paragraphs_where_these_fit() -> None:
 
 def test_a_window_that_cannot_move_is_refused_with_the_three_numbers() -> None:
     long = GOLD_Q1._replace(context=(Paragraph("A", ("word " * 300,)),))
-    window, encoder = encode_one(long, window_tokens=32, window_stride=32, max_question_tokens=20)
-    with pytest.raises(ValueError, match=r"32 tokens.*question of \d+.*stride of 32"):
+    with pytest.raises(ValueError, match=r"32 tokens.*question of 20.*stride of 32"):
+        settings(window_tokens=32, window_stride=32, max_question_tokens=20)
+    window, encoder = encode_one(long, window_tokens=32, window_stride=11, max_question_tokens=20)
+    window = window._replace(question_ids=numpy.arange(20, dtype=numpy.int32))
+    with pytest.raises(ValueError, match=r"32 tokens.*question of 20.*leaves 9.*stride of 11"):
         plan_example(window, encoder.config)
 
 

@@ -19,6 +19,10 @@ _POSITIONS_AFTER_PADDING = frozenset(
 )
 # backbones whose attention knows distances only, so that longer windows than trained on work
 _RELATIVE_POSITIONS = frozenset("deberta deberta-v2 modernbert nomic_bert".split())
+_DROPOUTS = (
+    "attention_probs_dropout_prob", "hidden_dropout_prob", "attention_dropout", "mlp_dropout",
+    "embedding_dropout", "dropout",
+)  # fmt: skip
 MOST_SLOTS = 10  # the optimal assignment looks at 2 ** slots sets
 
 
@@ -36,6 +40,7 @@ class TwoWikiEncoderConfig(PretrainedConfig):
         suffix_ids: tokens after the context.
         context_segment: token type of the context; -1 where the backbone has no token types.
         padding_id: token of padding.
+        backbone_dropout: in the backbone, attention included; below 0 = what it has.
         window_tokens: longest input of the backbone, all included; 0 = all that it can.
         window_stride: tokens that two windows share where a paragraph has to be cut.
         max_question_tokens: longer questions are cut; 0 = a third of a window.
@@ -76,6 +81,7 @@ class TwoWikiEncoderConfig(PretrainedConfig):
     suffix_ids: list[int] | None = None
     context_segment: int = -1
     padding_id: int = 0
+    backbone_dropout: float = -1.0
     window_tokens: int = 0
     window_stride: int = 64
     max_question_tokens: int = 0
@@ -114,6 +120,9 @@ class TwoWikiEncoderConfig(PretrainedConfig):
             raise ValueError(f"triple_slots is 1 to {MOST_SLOTS}, not {self.triple_slots}")
         if self.backbone_config is not None:
             self._check_window()
+            for name in _DROPOUTS:
+                if self.backbone_dropout >= 0 and hasattr(self.backbone_config, name):
+                    setattr(self.backbone_config, name, self.backbone_dropout)
         super().__post_init__(**kwargs)
 
     def _check_window(self) -> None:
@@ -122,6 +131,12 @@ class TwoWikiEncoderConfig(PretrainedConfig):
             raise ValueError(
                 f"window_tokens is {self.window_tokens}, and the {self.backbone_config.model_type} "
                 f"backbone takes {longest} tokens at most"
+            )
+        room = self.window_limit - self.question_limit
+        if not 0 <= self.window_stride < room:
+            raise ValueError(
+                f"a window of {self.window_limit} tokens with a question of {self.question_limit} "
+                f"leaves {room}, which must be more than the stride of {self.window_stride}"
             )
 
     @property
