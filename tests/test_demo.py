@@ -169,7 +169,7 @@ TEXT = render_paragraphs(ASKED.context)
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("default")
+@pytest.mark.filterwarnings("ignore")
 def test_a_client_gets_answer_sentences_graph_and_triples(served: str) -> None:
     from gradio_client import Client
 
@@ -186,7 +186,7 @@ def test_a_client_gets_answer_sentences_graph_and_triples(served: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("default")
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("question", "paragraphs", "message"),
     [("", TEXT, "question is empty"), ("Who?", "", "no paragraphs"), ("Who?", "Oru", "no text")],
