@@ -118,6 +118,18 @@ def serving() -> Iterator[Hub]:
         thread.join()
 
 
+def point_at(hub: Hub, patch: Any, token: str = WRITE) -> None:
+    """Make this process a client of the hub, through a pytest.MonkeyPatch."""
+    import huggingface_hub.constants
+
+    for name, value in (("HF_HUB_DISABLE_XET", True), ("HF_HUB_OFFLINE", False)):
+        patch.setattr(huggingface_hub.constants, name, value)
+    patch.setattr(huggingface_hub.constants, "HF_TOKEN_PATH", "/nowhere/token")
+    patch.setattr("huggingface_hub.utils._http.time.sleep", lambda _: None)
+    patch.setenv("HF_TOKEN", token)
+    patch.setenv("HF_ENDPOINT", hub.address)
+
+
 class Refusal(Exception):
     """An answer with a status of 400 or more."""
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.hub_folders import data_folder, model_folder, space_folder
-from tests.loopback_hub import OWNER, READ, WRITE, Fault, Hub, serving
+from tests.loopback_hub import OWNER, READ, WRITE, Fault, Hub, point_at, serving
 from twowiki.cli import main
 from twowiki.errors import DataError
 from twowiki.hub.leaks import PATTERNS, without_tokens
@@ -23,16 +23,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=<...>':DeprecationW
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
-    import huggingface_hub.constants
-
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_DISABLE_XET", True)
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(huggingface_hub.constants, "HF_TOKEN_PATH", str(tmp_path / "no token"))
-    monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda _: None)
-    monkeypatch.setenv("HF_TOKEN", WRITE)
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     with serving() as hub:
-        monkeypatch.setenv("HF_ENDPOINT", hub.address)
+        point_at(hub, monkeypatch)
         yield hub
 
 
@@ -543,6 +536,20 @@ def test_no_folder_a_file_and_an_empty_folder_are_told(
     assert "holds nothing" in failed(capsys, kind, tmp_path / "empty", name)
     with pytest.raises(DataError, match="not one of"):
         push(tmp_path / "empty", name, "poem")
+
+
+def test_training_that_could_not_push_says_so_before_it_starts(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from twowiki.training.config import TrainConfig
+
+    TrainConfig(push_to_hub=True, hub_repo=MODEL).check()
+    with pytest.raises(DataError, match="field 'hub_repo': is 'a-model', not owner/name"):
+        TrainConfig(push_to_hub=True, hub_repo="a-model").check()
+    monkeypatch.delenv("HF_TOKEN")
+    with pytest.raises(DataError, match="no token to push with"):
+        TrainConfig(push_to_hub=True, hub_repo=MODEL).check()
+    assert hub.calls == []
 
 
 def test_the_environment_is_as_it_was(hub: Hub, model: Path) -> None:
