@@ -1,0 +1,181 @@
+"""Cross-validation on real items: the encoder model against the corrected baseline.
+
+  nice -n 19 .venv/bin/python bench/compare_encoder.py dev.json --backbone PATH --out runs/cv
+
+Every item is predicted once by a model that has not seen it. Four settings, each with the same
+processor minutes (one thread): both models from scratch, and both trained on a fictional world
+first. Nothing is chosen on the items that are scored: a fold's model is the one at its end. Each
+training is a process of its own; OUT keeps what is done, a training that was cut off goes on from
+its last checkpoint, and a run with `--settings` or `--only-folds` does a part. Prints the table so
+far, with the paired randomization test of the encoder against the baseline.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+import twowiki
+from twowiki.schema import Example, to_official
+from twowiki.sources import read_examples
+from twowiki.statistics import paired_randomization
+
+ROOT = Path(__file__).resolve().parent.parent
+FIGURES = ("em", "f1", "sp_em", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_f1")
+SETTINGS = ("baseline", "encoder", "baseline_world", "encoder_world")
+PAIRS = (("encoder", "baseline"), ("encoder_world", "baseline_world"))
+WORLD = "people=2000,films=1500,seed=11,brief=1,limit_per_type=1500"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", type=Path, help="official file of real items")
+    parser.add_argument("--backbone", required=True, help="folder or name of the encoder's start")
+    parser.add_argument("--out", type=Path, default=ROOT / "runs" / "encoder_cv")
+    parser.add_argument("--minutes", type=float, default=20.0, help="CPU minutes of a fold")
+    parser.add_argument("--world-minutes", type=float, default=60.0, help="of a world's training")
+    parser.add_argument("--world", default=WORLD, help="the fictional world")
+    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--only-folds", type=int, nargs="*", help="do these now (from 0)")
+    parser.add_argument("--settings", nargs="+", default=list(SETTINGS), choices=SETTINGS)
+    parser.add_argument("--flags", default="", help="more flags for the encoder's trainings")
+    given = parser.parse_args()
+    given.out = given.out.resolve()
+    items = list(read_examples(given.file))
+    write_folds(given, items)
+    folds = range(given.folds) if given.only_folds is None else given.only_folds
+    for settings in given.settings:
+        for fold in folds:
+            train_fold(given, settings, fold)
+    show(given, items)
+
+
+def write_folds(given: argparse.Namespace, items: list[Example]) -> None:
+    """Write each fold's files, once; refuse a folder of other items."""
+    note = given.out / "folds.json"
+    said = {"ids": [item.id for item in items], "folds": given.folds}
+    if note.is_file():
+        if json.loads(note.read_text(encoding="utf-8")) != said:
+            sys.exit(f"{given.out} holds other items or folds: give another --out")
+        return
+    for fold in range(given.folds):
+        folder = given.out / f"fold_{fold}"
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, part in (
+            ("train", [item for i, item in enumerate(items) if i % given.folds != fold]),
+            ("dev", items[fold :: given.folds]),
+        ):
+            records = [to_official(item) for item in part]
+            (folder / f"{name}.json").write_text(json.dumps(records), encoding="utf-8")
+    note.write_text(json.dumps(said), encoding="utf-8")
+
+
+def train_fold(given: argparse.Namespace, settings: str, fold: int) -> None:
+    """Train one setting on one fold, after the world where it asks for one."""
+    model = settings.removesuffix("_world")
+    flags = ["--data_dir", str(given.out / f"fold_{fold}")]
+    flags += ["--max_cpu_minutes", str(given.minutes)]
+    if settings.endswith("_world"):
+        flags += ["--init_from", str(train_on_world(given, model) / "best")]
+    train(given, model, given.out / settings / f"fold_{fold}", flags)
+
+
+def train_on_world(given: argparse.Namespace, model: str) -> Path:
+    """Train a model on the fictional world, once."""
+    folder = given.out / "world" / model
+    flags = ["--world", given.world, "--max_validation_examples", "200"]
+    flags += ["--max_cpu_minutes", str(given.world_minutes), "--cache_dir", str(given.out / "made")]
+    train(given, model, folder, flags)
+    return Path(folder)
+
+
+def train(given: argparse.Namespace, model: str, folder: Path, flags: list[str]) -> None:
+    """Start train.py, or let it go on; nothing if its report is there."""
+    if (folder / "report.json").is_file():
+        return
+    command = [sys.executable, str(ROOT / "train.py"), "--output_dir", str(folder)]
+    command += [*model_flags(given, model), *flags, "--resume", "auto", "--checkpoint_limit", "1"]
+    command += ["--epochs", "100000", "--patience", "0", "--eval_every", "1000000000"]
+    command += ["--save_every", "50"]
+    environment = {**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
+    print(f"{folder.relative_to(given.out)} ...", flush=True)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr[-4000:])
+
+
+def model_flags(given: argparse.Namespace, model: str) -> list[str]:
+    """Give a model's own settings."""
+    if model == "baseline":
+        sizes = ["--word_dim", "100", "--dropout", "0.2", "--min_word_count", "2"]
+        return [*sizes, "--learning_rate", "3e-3", "--batch_size", "16", "--warmup_steps", "20"]
+    rates = ["--learning_rate", "1.5e-4", "--head_learning_rate", "6e-4", "--batch_size", "4"]
+    cheap = ["--backbone_dropout", "0", "--mixed_precision", "bf16", "--warmup_steps", "20"]
+    own = ["--task", "encoder", "--backbone", given.backbone]
+    return [*own, *rates, *cheap, *given.flags.split()]
+
+
+def show(given: argparse.Namespace, items: list[Example]) -> None:
+    """Print the table of the settings whose folds are all done, and the tests of the pairs."""
+    reports, rows, notes = {}, {}, []
+    gold = [to_official(item) for item in items]
+    for settings in SETTINGS:
+        runs = [read_run(given.out / settings / f"fold_{fold}") for fold in range(given.folds)]
+        done = [run for run in runs if run is not None]
+        if len(done) < given.folds:
+            notes.append(f"{settings}: {len(done)} of {given.folds} folds are done")
+            continue
+        said: dict[str, Any] = {"answer": {}, "sp": {}, "evidence": {}}
+        for predictions, _ in done:
+            for key in said:
+                said[key] |= predictions[key]
+        report = twowiki.score(said, gold, by_type=True)
+        reports[settings] = report, [run[1] for run in done]
+        rows[settings] = numpy.array([[r[key] for key in FIGURES] for r in report.per_example()])
+    print(f"\n{len(items)} real items, {given.folds} folds, {given.minutes:g} CPU minutes a fold, ")
+    print(f"{given.world_minutes:g} on the world before: {given.world}\n")
+    print(f"| settings | steps | {' | '.join(FIGURES)} |\n|---|---|{'---|' * len(FIGURES)}")
+    for settings, (report, runs) in reports.items():
+        figures = " | ".join(f"{report.metrics[key]:.2f}" for key in FIGURES)
+        print(f"| {settings} | {sum(run['steps'] for run in runs)} | {figures} |")
+    for one, other in PAIRS:
+        if one in rows and other in rows:
+            p_values = paired_randomization(rows[one], rows[other])
+            figures = " | ".join(f"{p:.4f}" for p in p_values)
+            print(f"| p, {one} against {other} | | {figures} |")
+    for settings, (report, runs) in reports.items():
+        show_by_type(settings, report, runs)
+    print("\n".join(notes))
+
+
+def show_by_type(settings: str, report: Any, runs: list[dict[str, Any]]) -> None:
+    """Print joint F1 by type, and what the decoder derives is worth."""
+    parts = [f"{name} {group.metrics['joint_f1']:.2f}" for name, group in report.types.items()]
+    print(f"\n{settings}, joint F1: {', '.join(parts)}")
+    for name in runs[0]["scores"].get("without", {}):
+        n = [run["scores"].get("n") or 1 for run in runs]
+        value = numpy.average([r["scores"]["without"][name]["joint_f1"] for r in runs], weights=n)
+        print(f"{settings} without {name}, joint F1: {value:.2f} (mean over the folds)")
+    print(report.signature)
+
+
+def read_run(folder: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """Give a finished run's predictions and report."""
+    if not (folder / "report.json").is_file():
+        return None
+    predictions, report = (
+        json.loads((folder / name).read_text(encoding="utf-8"))
+        for name in ("predictions.json", "report.json")
+    )
+    return predictions, report
+
+
+if __name__ == "__main__":
+    main()
