@@ -45,6 +45,15 @@ def test_the_file_is_official_and_does_not_depend_on_parts_or_batches(folder: Pa
     assert [json.loads(line)["id"] for line in lines] == list(whole["answer"])
 
 
+def test_any_text_that_a_file_may_hold_comes_out(folder: Path) -> None:
+    records = read(folder / "dev.json")
+    records[0]["_id"] = 'an "id" \u2028 of \U0001d4d0'
+    records[0]["context"][0][1][0] = "\u0000 and \u2028 stand here."
+    (folder / "dev.json").write_text(json.dumps(records), encoding="utf-8")
+    assert predict(folder, "dev.json", "--scores", str(folder / "scores.jsonl")) == 0
+    assert records[0]["_id"] in read(folder / "out.json")["evidence"]
+
+
 def test_a_run_that_broke_off_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from twowiki.modeling.modeling import TwoWikiBaselineForMultihopQA as Model
 

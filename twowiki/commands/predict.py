@@ -28,7 +28,7 @@ from typing import Any
 
 from twowiki.commands.predict_text import add_text_arguments, run_text
 from twowiki.errors import DataError
-from twowiki.files import progress, write_json
+from twowiki.files import progress, replacing, write_json
 
 BATCH_SIZE = 48
 
@@ -75,6 +75,7 @@ def run_windows(args: argparse.Namespace) -> int:
     """Predict with a model of this package, window by window."""
     import torch
 
+    from twowiki.loading import load_model
     from twowiki.sources import read_examples
     from twowiki.training.memory import keep_freed_memory
 
@@ -82,9 +83,13 @@ def run_windows(args: argparse.Namespace) -> int:
     if args.part < 1 or args.batch_size < 1:
         raise DataError("must be at least 1", field="part" if args.part < 1 else "batch-size")
     keep_freed_memory()
-    model = load_model(args.model, trust=args.trust_remote_code)
     device = args.device or ("cuda" if torch.cuda.is_available() else "cpu")
-    model.to(device)
+    model = load_model(
+        args.model,
+        revision=args.revision or None,
+        device=device,
+        trust_remote_code=args.trust_remote_code,
+    )
     parts = Path(f"{args.out}.parts")
     done = open_parts(parts, identify(args, model))
     try:
@@ -99,39 +104,13 @@ def run_windows(args: argparse.Namespace) -> int:
                 done.add(number)
         if not done:
             raise DataError("holds no examples", file=args.data)
-        records = [one for number in sorted(done) for one in read_part(parts / f"{number}.json")]
-        finish(args, records)
+        count = finish(args, [parts / f"{number}.json" for number in sorted(done)])
         done.clear()
     finally:
         if not done:  # nothing to go on from
             shutil.rmtree(parts)
-    print(f"{args.out}: {len(records)} predictions", file=sys.stderr)
+    print(f"{args.out}: {count} predictions", file=sys.stderr)
     return 0
-
-
-def load_model(place: str, *, trust: bool = False) -> Any:
-    """Load a model of this package from a folder or the hub."""
-    from transformers import AutoModel
-
-    import twowiki.modeling.registration  # noqa: F401
-
-    if Path(place).exists() and not (Path(place) / "config.json").is_file():
-        raise DataError(
-            "holds no saved model (no config.json)",
-            file=place,
-            remedy="Give a folder that training or `twowiki convert-baseline` wrote",
-        )
-    try:
-        model = AutoModel.from_pretrained(place, trust_remote_code=trust)
-    except (OSError, ValueError) as error:
-        raise DataError(
-            f"cannot be loaded ({str(error).splitlines()[0]})",
-            file=place,
-            remedy="Give the folder of a saved model, or a repository of this package's models",
-        ) from error
-    if not hasattr(model, "answer"):
-        raise DataError(f"is a {type(model).__name__}, no model of this package", file=place)
-    return model.eval()
 
 
 def identify(args: argparse.Namespace, model: Any) -> dict[str, Any]:
@@ -191,20 +170,31 @@ def to_record(example: Any, answer: Any) -> dict[str, Any]:
     }
 
 
-def read_part(path: Path) -> list[dict[str, Any]]:
-    """Read the records of a part."""
-    records: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    return records
+def read_parts(parts: Sequence[Path]) -> Iterator[dict[str, Any]]:
+    """Yield the records of the parts in order, one part in memory at a time."""
+    for path in parts:
+        yield from json.loads(path.read_text(encoding="utf-8"))
 
 
-def finish(args: argparse.Namespace, records: Sequence[dict[str, Any]]) -> None:
-    """Write the prediction file, and the scores if they are asked for."""
+def finish(args: argparse.Namespace, parts: Sequence[Path]) -> int:
+    """Write the prediction file, and the scores if they are asked for; give the predictions."""
     from twowiki.files import write_json_lines
 
-    official = {
-        key: {record["id"]: record[key] for record in records}
-        for key in ("answer", "sp", "evidence")
-    }
     if args.scores:
-        write_json_lines(args.scores, records)
-    write_json(args.out, official)
+        write_json_lines(args.scores, read_parts(parts))
+    with replacing(args.out) as stream:
+        stream.writelines(official_lines(parts))
+    return sum(1 for _ in read_parts(parts))
+
+
+def official_lines(parts: Sequence[Path]) -> Iterator[str]:
+    """Yield the official file, a question a line."""
+    for key, before in (("answer", "{"), ("sp", ","), ("evidence", ",")):
+        yield f'{before}\n  "{key}": {{'
+        comma = ""
+        for record in read_parts(parts):
+            said = json.dumps(record[key], ensure_ascii=False)
+            yield f"{comma}\n    {json.dumps(record['id'], ensure_ascii=False)}: {said}"
+            comma = ","
+        yield "\n  }"
+    yield "\n}\n"

@@ -174,7 +174,8 @@ def _training(report: Facts) -> str:
 def _training_rows(report: Facts) -> Iterator[tuple[str, str]]:
     config = _run_config(report)
     for split, data in (report.get("data") or {}).items():
-        yield f"{split} data", _data_line(data)
+        if isinstance(data, Mapping) and (line := _data_line(data)):
+            yield f"{split} data", line
     if report.get("weights"):
         beside = " beside the word vectors" if "vectors" in config else ""
         yield "size", f"{report['weights']:,} weights{beside}"
@@ -202,7 +203,7 @@ def _training_rows(report: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _data_line(data: Facts) -> str:
-    parts = [PurePath(str(data.get("source", ""))).name or "unnamed", str(data.get("config") or "")]
+    parts = [PurePath(str(data.get("source") or "")).name, str(data.get("config") or "")]
     for name in ("examples", "questions", "windows", "instances"):
         if isinstance(data.get(name), int):
             parts.append(f"{data[name]:,} {name}")

@@ -22,7 +22,7 @@ BELONGS = {
         "adapter_config.json", "tokenizer*.json", "tokenizer.model", "special_tokens_map.json",
         "added_tokens.json", "vocab.json", "vocab.txt", "merges.txt", "spiece.model",
         "sentencepiece*.model", "chat_template*.jinja", "processor_config.json",
-        "preprocessor_config.json", "*.py", "README.md", "LICENSE*", "NOTICE*",
+        "preprocessor_config.json", "text_format.json", "*.py", "README.md", "LICENSE*", "NOTICE*",
     ),
     "dataset": ("*.parquet", "README.md", "LICENSE*", "NOTICE*", "id_aliases.json", "*.bib"),
 }  # fmt: skip
