@@ -63,7 +63,7 @@ def read_data(config: ArcDaConfig) -> Data:
     choice = _multiple_choice(config)
     guarded = guard(
         train if config.direct_answers else [],
-        choice[0],
+        choice[0] if config.multiple_choice else [],
         [*validation, *choice[1]],
         leaks=config.leaks,
     )

@@ -108,7 +108,8 @@ class ArcDaConfig(TextConfig):
     train_file: str = described("", "file of training questions, instead of data_dir")
     validation_file: str = described("", "file of validation questions, instead of data_dir")
     arc: list[str] = described([], "ARC's files, folder or zip: trains on multiple choice too")  # noqa: RUF009
-    direct_answers: bool = described(True, "train on direct answers; no: on multiple choice alone")
+    direct_answers: bool = described(True, "train on direct answers; no: evaluate on them alone")
+    multiple_choice: bool = described(True, "train on ARC's options; no: evaluate on them alone")
     contexts: list[str] = described([], "sentences of `twowiki arc-da retrieve`; none: no IR")  # noqa: RUF009
     mc_contexts: list[str] = described([], "the same for multiple choice; none: `contexts`")  # noqa: RUF009
     sentences: int = described(10, "sentences a question, at most")
@@ -145,6 +146,8 @@ class ArcDaConfig(TextConfig):
         if self.metric not in ARC_METRICS:
             said = f"is {self.metric!r}, not one of {', '.join(ARC_METRICS)}"
             raise DataError(said, field="metric")
+        if not self.direct_answers and not self.multiple_choice:
+            raise DataError("nothing is left to train on", field="direct_answers")
         if (self.metric == "mc_accuracy" or not self.direct_answers) and not self.arc:
             raise DataError("needs ARC's files", field="arc", remedy="Give them with --arc DIR")
         if not self.data_dir and not (self.train_file and self.validation_file):

@@ -1,0 +1,58 @@
+"""Training runs of text-to-text models inside the tests' own process, which saves their start."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate.state import AcceleratorState, GradientState, PartialState
+
+import train
+
+SMALL = {
+    "model": "tiny-t5",
+    "optimizer": "adamw",
+    "learning_rate": 2e-3,
+    "weight_decay": 0.0,
+    "batch_size": 32,
+    "epochs": 10_000,
+    "eval_every": 10_000,
+    "patience": 0,
+    "max_new_tokens": 8,
+    "eval_batch_size": 100,
+    "checkpoint_limit": 1,
+}
+
+
+def run_training(output: Path, *, check: bool = True, **settings: Any) -> int:
+    """Train with small settings and those given; give the exit status."""
+    flags = ["--output_dir", str(output)]
+    for name, value in {**SMALL, **settings}.items():
+        values = value if isinstance(value, list) else [value]
+        flags += [f"--{name}", *map(str, values)]
+    for state in (AcceleratorState, GradientState, PartialState):
+        state._reset_state()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # two are slower on a busy machine
+    try:
+        status = train.main(flags)
+    finally:
+        torch.set_num_threads(threads)
+    assert not check or status == 0
+    return status
+
+
+def metrics(output: Path) -> dict[str, float]:
+    """Give the best evaluation's figures."""
+    found: dict[str, float] = read(output, "scores.json")["metrics"]
+    return found
+
+
+def losses(output: Path) -> list[float]:
+    return [one["loss"] for one in read(output, "report.json")["history"] if "loss" in one]
+
+
+def read(output: Path, name: str) -> Any:
+    return json.loads((output / name).read_text(encoding="utf-8"))
