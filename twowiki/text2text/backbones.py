@@ -6,6 +6,7 @@ requests. Weights are float32 unless asked otherwise.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -151,7 +152,9 @@ def add_adapters(
         task_type="SEQ_2_SEQ_LM" if kind == SEQ2SEQ else "CAUSAL_LM",
     )
     try:
-        return peft.get_peft_model(model, wanted)
+        with warnings.catch_warnings():  # peft asks transformers under an older name
+            warnings.simplefilter("ignore", FutureWarning)
+            return peft.get_peft_model(model, wanted)
     except ValueError as error:
         names = sorted({name.rpartition(".")[2] for name, _ in model.named_modules()} - {""})
         raise DataError(
@@ -159,6 +162,12 @@ def add_adapters(
             field="lora_targets",
             remedy=f"Its layers are called {', '.join(names[:20])}",
         ) from None
+
+
+def checkpoint_activations(model: Any) -> None:
+    """Recompute activations instead of keeping them; the method has an older and a newer name."""
+    newer = getattr(model, "activation_checkpointing_enable", None)
+    (newer or model.gradient_checkpointing_enable)()
 
 
 def has_adapters(model: Any) -> bool:

@@ -164,7 +164,7 @@ class TextTask(ABC):
                 "kind": self.codec.kind,
             }
             if config.gradient_checkpointing:
-                model.gradient_checkpointing_enable()
+                backbones.checkpoint_activations(model)
                 if config.lora_rank:
                     model.enable_input_require_grads()
             if config.lora_rank:
