@@ -61,6 +61,16 @@ def model_folder(run: Path) -> Path:
     return run
 
 
+def encoder_folder(folder: Path) -> Path:
+    """A small encoder model on a random backbone."""
+    from tests.small_encoder import model_and_records
+
+    model, _ = model_and_records("bert")
+    model.save_pretrained(folder)
+    model.answer_tokenizer.save_pretrained(folder)
+    return folder
+
+
 def data_folder(out: Path, *, shard_rows: int = 50_000, rows: int = 0) -> Path:
     """An exported data set of one config, `data`; `rows` training examples if asked for."""
     records = read_records()

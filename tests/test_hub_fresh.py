@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.hub_folders import data_folder, model_folder
+from tests.hub_folders import data_folder, encoder_folder, model_folder
 from tests.joint_files import ROOT
 from tests.loopback_hub import OWNER, WRITE, Hub, point_at, serving
 from twowiki import load_model
@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Use 'content=<...>':DeprecationWarning"),
 ]
 ASKED = ["Who?", [["A b", ["A b is here.", "C."]]]]
-MODEL, DATA = f"{OWNER}/a-model", f"{OWNER}/some-data"
+MODEL, ENCODER, DATA = f"{OWNER}/a-model", f"{OWNER}/an-encoder", f"{OWNER}/some-data"
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +59,7 @@ def run(hub: Hub, home: Path, *command: str, check: bool = True) -> Any:
         timeout=400,
     )
     assert WRITE not in done.stdout + done.stderr
+    assert "run the custom code" not in done.stdout  # nobody is there to answer
     if check:
         assert done.returncode == 0, done.stdout[-1500:] + done.stderr[-3000:]
     return done
@@ -66,6 +67,14 @@ def run(hub: Hub, home: Path, *command: str, check: bool = True) -> Any:
 
 def last_line(done: Any) -> Any:
     return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def pushed_encoder(hub: Hub, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small encoder model."""
+    folder = encoder_folder(tmp_path_factory.mktemp("pushed") / "an encoder 2.0")
+    push(folder, ENCODER)
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -98,9 +107,13 @@ print(json.dumps(said))
 """
 
 
-def test_a_model_answers_where_the_package_is_not(hub: Hub, pushed: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("repo", [MODEL, ENCODER])
+def test_a_model_answers_where_the_package_is_not(
+    hub: Hub, pushed: Path, pushed_encoder: Path, tmp_path: Path, repo: str
+) -> None:
+    pushed = pushed if repo == MODEL else pushed_encoder
     target = tmp_path / "saved again"
-    done = run(hub, tmp_path / "home", "-c", WITHOUT, MODEL, str(target), json.dumps(ASKED))
+    done = run(hub, tmp_path / "home", "-c", WITHOUT, repo, str(target), json.dumps(ASKED))
     expected = json.loads(json.dumps(load_model(pushed).predict(*ASKED)))
     said = last_line(done)
     assert said["sp"] == expected["sp"]
@@ -114,7 +127,9 @@ def test_a_model_answers_where_the_package_is_not(hub: Hub, pushed: Path, tmp_pa
     assert {path.name for path in target.glob("*.py")} == code
     for name in ("config.json", "tokenizer_config.json"):
         assert "--" not in (target / name).read_text(encoding="utf-8")
-    assert load_model(target).predict(*ASKED)["evidence"]
+    assert load_model(target).predict(*ASKED)["evidence"] == [
+        tuple(triple) for triple in expected["evidence"]
+    ]
 
 
 WITH = """

@@ -397,7 +397,8 @@ MODEL_FAULTS = [
     (remove("recurrence.py"), "needs recurrence.py"),
     (remove("pipeline.py"), "needs pipeline.py"),
     (edit("config.json", auto_map={"AutoModel": "a/b--modeling.X"}), "another repository"),
-    (edit("config.json", auto_map=None), None),
+    (edit("config.json", auto_map=None), "names no code"),
+    (edit("config.json", auto_map=None, model_type="t5", custom_pipelines=None), None),
     (text("config.json", "{"), "is no JSON"),
     (text("config.json", "[]"), "no JSON object"),
     (text("model.safetensors.index.json", '{"weight_map": {"a": "x.safetensors"}}'), "names x.saf"),
@@ -483,6 +484,29 @@ def test_a_missing_data_card_is_written(hub: Hub, tmp_path: Path) -> None:
     push(folder, f"{OWNER}/data", "dataset")
     assert (folder / "README.md").read_bytes() == card
     assert hub.tree("dataset", f"{OWNER}/data")["README.md"] == card
+
+
+def test_a_renewed_card_has_the_files_new_columns(hub: Hub, tmp_path: Path) -> None:
+    import pyarrow.parquet
+    from datasets import load_dataset
+
+    from twowiki.cards import write_dataset_card
+
+    folder = data_folder(tmp_path / "out")
+    before = load_dataset(str(folder), split="train").features
+    for path in folder.rglob("*.parquet"):
+        table = pyarrow.parquet.read_table(path)
+        names = ["query" if name == "question" else name for name in table.column_names]
+        pyarrow.parquet.write_table(table.rename_columns(names).replace_schema_metadata(), path)
+    with pytest.raises(DataError, match="other features"):
+        push(folder, f"{OWNER}/data", "dataset")
+    write_dataset_card(folder)
+    assert push(folder, f"{OWNER}/data", "dataset").changed
+    after = load_dataset(str(folder))
+    assert {str(split.features) for split in after.values()} == {str(after["train"].features)}
+    assert after["train"].column_names == [
+        "query" if name == "question" else name for name in before
+    ]
 
 
 def test_another_layout_of_a_data_set_is_left_to_its_card(hub: Hub, tmp_path: Path) -> None:

@@ -142,9 +142,14 @@ def _check_code(folder: Path, setting: str, names: set[str]) -> None:
                 file=folder / setting,
                 remedy="Save the model again with its code",
             )
+    own = setting == "config.json" and str(values.get("model_type", "")).startswith("twowiki")
+    if own and "AutoModel" not in (values.get("auto_map") or {}):
+        raise DataError(
+            "names no code in auto_map, so it would not load without this package",
+            file=folder / setting,
+            remedy="Save the model again with save_pretrained",
+        )
     modules = [reference.rpartition(".")[0] for reference in named]
-    if setting == "config.json" and str(values.get("model_type", "")).startswith("twowiki"):
-        modules = modules or ["modeling"]
     seen: set[str] = set()
     while modules:
         module = modules.pop()

@@ -6,7 +6,7 @@ No data set is needed, and nothing but the files beside a saved model.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 
@@ -38,7 +38,6 @@ class PredictsAnswers:
 
     config: Any
     training: bool
-    tokenizer_class: ClassVar[Any] = TwoWikiTokenizer
     answer_tokenizer: Any = None
     tokenizer_place: tuple[tuple[str, Any], ...] = ()
 
@@ -154,10 +153,12 @@ class PredictsAnswers:
                     "this model was not loaded from a folder that holds its tokenizer: pass "
                     "tokenizer=..., or load the model with from_pretrained"
                 )
-            self.answer_tokenizer = self.tokenizer_class.from_pretrained(
-                place, **dict(self.tokenizer_place)
-            )
+            self.answer_tokenizer = self.load_tokenizer(place, **dict(self.tokenizer_place))
         return self.answer_tokenizer
+
+    def load_tokenizer(self, place: str, **options: Any) -> Any:
+        """Load the tokenizer that lies beside the model."""
+        return TwoWikiTokenizer.from_pretrained(place, **options)
 
     def as_pipeline(self, **options: Any) -> Any:
         """Give the transformers pipeline that answers with this model."""
@@ -173,7 +174,7 @@ class PredictsAnswers:
         kept = {name: options[name] for name in PLACE_OPTIONS if options.get(name) is not None}
         model.tokenizer_place = tuple(kept.items())
         if isinstance(token := options.get("token"), str):  # used now, and kept nowhere
-            model.answer_tokenizer = cls.tokenizer_class.from_pretrained(place, token=token, **kept)
+            model.answer_tokenizer = model.load_tokenizer(place, token=token, **kept)
         return loaded
 
     def save_pretrained(self, save_directory: Any, **options: Any) -> Any:

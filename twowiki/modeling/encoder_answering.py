@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from transformers import AutoTokenizer
 
@@ -19,7 +19,9 @@ from .layout import lay_out
 class PredictsByEncoder(PredictsAnswers):
     """Adds `predict` and `answer`; the tokenizer is read from the model's folder when needed."""
 
-    tokenizer_class: ClassVar[Any] = AutoTokenizer
+    def load_tokenizer(self, place: str, **options: Any) -> Any:
+        """Load the backbone's tokenizer; the configuration at hand, no code is asked for."""
+        return AutoTokenizer.from_pretrained(place, config=self.config, **options)
 
     def make_encoder(self, tokenizer: Any) -> SubwordEncoder:
         """Make what encodes examples for this model."""
