@@ -27,7 +27,7 @@ def add_text_arguments(parser: argparse.ArgumentParser) -> None:
     add("--task", choices=TASKS, help="ask in this data set's form, and read texts")
     add("--shots", type=int, default=0, metavar="N", help="demonstrations before each question")
     add("--shots-from", metavar="FILE", help="where they come from, e.g. the training split")
-    add("--contexts", metavar="FILE", nargs="+", default=[],
+    add("--contexts", metavar="FILE", action="append", default=[],
         help="arc_da: sentences of `twowiki arc-da retrieve`")  # fmt: skip
     add("--sentences", type=int, default=10, metavar="N", help="arc_da: at most (default 10)")
     add("--form", choices=FORMS, default="full-context", help="two_wiki (default: full-context)")
