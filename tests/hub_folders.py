@@ -57,6 +57,7 @@ def model_folder(run: Path) -> Path:
     model, _ = model_and_windows()
     model.save_pretrained(run / "best")
     model.answer_tokenizer.save_pretrained(run / "best")
+    (run / "config.json").write_text('{"task": "baseline"}', encoding="utf-8")
     (run / "report.json").write_text(json.dumps(report_of_a_run()), encoding="utf-8")
     return run
 

@@ -174,11 +174,18 @@ def test_a_folder_is_loaded_without_asking_for_its_code(folder: Path) -> None:
     assert {"pipeline.py", "asking.py", "sentences.py"} <= {p.name for p in folder.glob("*.py")}
 
 
+def test_the_folder_of_a_run_is_that_of_its_best_model(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"task": "baseline"}', encoding="utf-8")
+    (tmp_path / "best").symlink_to(folder)
+    assert twowiki.load_model(tmp_path).predict(QUESTION, PAIRS)["sp"]
+
+
 def test_what_is_no_model_is_told(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "run" / "best").mkdir(parents=True)
     (tmp_path / "run" / "best" / "config.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(DataError, match="give .*best"):
-        twowiki.load_model(tmp_path / "run")
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    with pytest.raises(DataError, match="is a file"):
+        twowiki.load_model(tmp_path / "file")
     with pytest.raises(DataError, match="no saved model"):
         twowiki.load_model(tmp_path)
     with pytest.raises(DataError, match="no such folder"):

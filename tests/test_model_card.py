@@ -74,13 +74,20 @@ def test_places_of_the_machine_are_not_told() -> None:
     assert public_command(command) == "train.py --data_dir dev.json --rate=1/2 w"
 
 
-def test_made_up_data_is_told_first() -> None:
-    source = {"source": "made-up examples", "windows": 9}
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("made-up examples", "made-up questions"),
+        ("world people=800,films=600,seed=7", "questions on a fictional world"),
+    ],
+)
+def test_invented_data_is_told_first(name: str, said: str) -> None:
+    source = {"source": name, "windows": 9}
     card = render_card(
         report_of_a_run(data={"train": source, "validation": source}), CONFIG, "me/m"
     )
-    assert "knows nothing of the world" in card
-    assert "made-up questions" in {r.dataset_name for r in loaded(card).data.eval_results}
+    assert f"**Trained on {said}**: it knows nothing of the real one" in card
+    assert said in {result.dataset_name for result in loaded(card).data.eval_results}
 
 
 def test_another_task_has_its_own_figures() -> None:

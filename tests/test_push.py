@@ -557,7 +557,7 @@ def test_no_folder_a_file_and_an_empty_folder_are_told(
     name = f"{OWNER}/x"
     assert "no such folder" in failed(capsys, kind, tmp_path / "nowhere", name)
     assert "is a file" in failed(capsys, kind, tmp_path / "file", name)
-    assert "holds nothing" in failed(capsys, kind, tmp_path / "empty", name)
+    assert "holds no" in failed(capsys, kind, tmp_path / "empty", name)
     with pytest.raises(DataError, match="not one of"):
         push(tmp_path / "empty", name, "poem")
 

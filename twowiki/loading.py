@@ -21,7 +21,7 @@ def load_model(
     """Load a model that answers questions: `load_model(place).predict(question, paragraphs)`.
 
     Args:
-        place: folder of a saved model, or a repository as owner/name.
+        place: folder of a saved model or of a run, or a repository as owner/name.
         revision: branch, tag or commit of the repository.
         device: cpu, cuda, cuda:1, ...; by default where torch loads it, the CPU.
         trust_remote_code: run the code of a repository whose model this package does not have.
@@ -36,8 +36,8 @@ def load_model(
     place = str(place)
     folder = Path(place).expanduser()
     if folder.exists():
+        folder = model_folder(folder)
         place = str(folder)
-        _require_config(folder)
     elif place.count("/") != 1 or place.startswith((".", "~", "/")):
         raise DataError("no such folder", file=place, remedy="Give a folder, or owner/name")
     options = {} if revision is None or folder.exists() else {"revision": revision}
@@ -71,14 +71,23 @@ def pipeline(task: str | None = None, model: Any = None, **options: Any) -> Any:
     return make(task, model=model, **options)
 
 
-def _require_config(folder: Path) -> None:
-    if (folder / "config.json").is_file():
-        return
-    if (folder / "best" / "config.json").is_file():
-        remedy = f"It is the folder of a run: give {folder / 'best'}"
-    else:
-        remedy = "Give a folder that training or `twowiki convert-baseline` wrote"
-    raise DataError("holds no saved model (no config.json)", file=folder, remedy=remedy)
+def model_folder(folder: Path) -> Path:
+    """Give the folder of a saved model: itself, or `best` in the folder of a run.
+
+    Raises:
+        DataError: neither is one.
+    """
+    best = folder / "best"
+    if (best / "config.json").is_file() and not any(folder.glob("*.safetensors")):
+        return best  # a run's folder has a config.json too, of other settings
+    for name in ("config.json", "adapter_config.json"):
+        if (folder / name).is_file():
+            return folder
+    raise DataError(
+        "is a file, not a folder" if folder.is_file() else "holds no saved model (no config.json)",
+        file=folder,
+        remedy="Give a folder that training or `twowiki convert-baseline` wrote",
+    )
 
 
 def _first_line(error: BaseException) -> str:

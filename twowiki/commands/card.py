@@ -12,8 +12,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from twowiki.errors import DataError
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
@@ -26,14 +24,9 @@ def run(args: argparse.Namespace) -> int:
     """Write the card; give the exit status."""
     from twowiki.files import write_text
     from twowiki.hub.model_card import PLACE, make_card, write_model_card
+    from twowiki.loading import model_folder
 
-    folder = Path(args.run)
-    if not (folder / "config.json").is_file() or (folder / "best").is_dir():
-        folder = folder / "best"
-    if not (folder / "config.json").is_file():
-        raise DataError(
-            "holds no saved model", file=args.run, remedy="Give the folder of a run or of a model"
-        )
+    folder = model_folder(Path(args.run))
     repo = args.repo or PLACE
     if args.out:
         write_text(args.out, make_card(folder, repo))

@@ -25,7 +25,8 @@ MEANINGS = {
     "joint_f1": "all three together, F1",
     "rougeL": "ROUGE-L",
 }
-MADE_UP = "made-up examples"
+# how a run's report begins the name of data that is not about the real world, and what it is
+INVENTED = {"made-up examples": "made-up questions", "world ": "questions on a fictional world"}
 
 
 def render_card(report: Facts, config: Facts, repo: str) -> str:
@@ -65,8 +66,10 @@ def _validation(report: Facts) -> Facts:
     return found
 
 
-def _is_made_up(report: Facts) -> bool:
-    return str(_validation(report).get("source", "")) == MADE_UP
+def _invented(report: Facts) -> str:
+    """Say what the data is if it is not about the real world; empty if it is."""
+    source = str(_validation(report).get("source", ""))
+    return next((what for start, what in INVENTED.items() if source.startswith(start)), "")
 
 
 def _answers_questions(config: Facts) -> bool:
@@ -82,7 +85,7 @@ def _metadata(report: Facts, config: Facts, name: str) -> str:
     validation = _validation(report)
     science = "rougeL" in metrics
     data = "ARC-DA" if science else "2WikiMultiHopQA"
-    shown = "made-up questions" if _is_made_up(report) else data
+    shown = _invented(report) or data
     results = [
         EvalResult(
             task_type="question-answering",
@@ -122,9 +125,9 @@ def _summary(report: Facts, config: Facts) -> str:
         if _answers_questions(config)
         else "Answers questions from text to text.\n"
     )
-    if _is_made_up(report):
+    if invented := _invented(report):
         said += (
-            "\n**Trained on made-up questions**: it knows nothing of the world, and its scores say "
+            f"\n**Trained on {invented}**: it knows nothing of the real one, and its scores say "
             "that the machinery works, nothing about real questions.\n"
         )
     return said
@@ -301,6 +304,6 @@ def _limits(report: Facts, config: Facts) -> str:
         )
     if report.get("scores"):
         lines.append("The scores are those of the data that chose the best step: they flatter it.")
-    if _is_made_up(report):
-        lines.append("Made-up questions are short and alike; real ones are neither.")
+    if _invented(report):
+        lines.append("Invented questions are more alike than real ones are.")
     return "\n".join([*lines, ""])

@@ -65,18 +65,13 @@ def check_folder(folder: Path, kind: str, repo: str) -> Checked:
 def check_model(folder: Path, repo: str) -> Checked:
     """Check that a model's folder loads on its own, and find or write its card."""
     from twowiki.hub.model_card import card_for
+    from twowiki.loading import model_folder
 
-    if not (folder / "config.json").is_file() and (folder / "best" / "config.json").is_file():
-        folder = folder / "best"  # the folder of a run
+    if folder.is_dir():
+        folder = model_folder(folder)
     contents = list_contents(folder, "model")
     names = contents.names()
     adapter = "adapter_config.json" in names
-    if not adapter and "config.json" not in names:
-        raise DataError(
-            "holds no saved model (no config.json)",
-            file=folder,
-            remedy="Give a folder that training or `twowiki convert-baseline` wrote",
-        )
     _check_weights(folder, names, "adapter_model" if adapter else "model")
     if not names.intersection(TOKENIZERS):
         raise DataError(
