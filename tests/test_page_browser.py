@@ -196,9 +196,10 @@ def test_texts_stand_out_from_their_ground(browser: Browser, page: str) -> None:
       const poor = [];
       for (const one of document.querySelectorAll(
         '.badge, .chip, .meaning, .interval, .lead, .note, .signs li, summary, label, th, mark, ' +
-        '.graph text, .chart text, .legend li')) {
+        '.graph tspan, .chart text, .legend li')) {
         if (one.closest('[hidden]')) continue;
-        const ink = rgb(getComputedStyle(one)[one.tagName === 'text' ? 'fill' : 'color']);
+        const drawn = one.tagName.startsWith('t') && one.ownerSVGElement;
+        const ink = rgb(getComputedStyle(one)[drawn ? 'fill' : 'color']);
         const [a, b] = [light(ink), light(ground(one))].sort((x, y) => y - x);
         const ratio = (a + 0.05) / (b + 0.05);
         if (ratio < 4.5) poor.push(one.className + ' ' + one.textContent.slice(0, 20) + ratio);

@@ -23,8 +23,9 @@ from twowiki.gold_sources import records_of
 from twowiki.joint_metric import resampling_of, score
 from twowiki.pages.curves import draw_curves
 from twowiki.pages.gathering import Findings, gather
-from twowiki.pages.graph import MOST, Edge, draw_graph, wrap
+from twowiki.pages.graph import MOST, Edge, draw_graph
 from twowiki.pages.layout import COLUMNS, place_names
+from twowiki.pages.lettering import wrap
 from twowiki.pages.markup import as_text, marked
 from twowiki.pages.outcomes import OUTCOME_OF, OUTCOMES, SIGNS, Judge
 from twowiki.pages.page import render_page
@@ -372,7 +373,7 @@ def test_a_graph_says_in_words_what_it_shows() -> None:
     assert "✗ employer" in text
     assert "…" in text
     width, height = map(float, re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', drawn)[0])
-    for x, y in re.findall(r'<tspan x="([\d.-]+)" y="([\d.-]+)"', drawn):
+    for x, y in re.findall(r'<tspan class="[\w-]+" x="([\d.-]+)" y="([\d.-]+)"', drawn):
         assert 0 < float(x) < width
         assert 0 < float(y) < height
     many = [Edge(f"a{number}", "r", f"b{number}") for number in range(MOST + 7)]
@@ -446,6 +447,19 @@ def test_the_command_writes_one_page(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert command(tmp_path, "--run", str(run), "--title", "Mine & yours") == 0
     assert (tmp_path / "o.html").read_text(encoding="utf-8") == page
     assert sorted(path.name for path in tmp_path.iterdir()) == ["g.json", "o.html", "p.json", "run"]
+
+
+def test_a_streamed_gold_file_makes_the_same_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    golds, predictions = several(8)
+    write(tmp_path / "g.json", golds)
+    write(tmp_path / "p.json", predictions)
+    assert command(tmp_path) == 0
+    held = (tmp_path / "o.html").read_text(encoding="utf-8")
+    monkeypatch.setattr("twowiki.commands.report.HELD", 0)
+    assert command(tmp_path) == 0
+    assert (tmp_path / "o.html").read_text(encoding="utf-8") == held
 
 
 def test_raw_texts_of_a_model_make_a_page(tmp_path: Path) -> None:

@@ -57,10 +57,19 @@ def read_gold(
         raise error.at(where.name) if where.name != IN_MEMORY else error from None
 
 
-def records_of(source: GoldSource, config: str | None, split: str | None) -> Records:
-    """Find the records: the type names, the records, and where they came from."""
+def records_of(
+    source: GoldSource, config: str | None, split: str | None, *, whole: int = WHOLE
+) -> Records:
+    """Find the records: the type names, the records, and where they came from.
+
+    Args:
+        source: as for `read_gold`.
+        config: which config of a folder or hub data set.
+        split: which split of a zip, a folder or a dict of splits.
+        whole: bytes, above which a file is streamed instead of held.
+    """
     if isinstance(source, str | PathLike):
-        return _of_path(source, config, split)
+        return _of_path(source, config, split, whole)
     if isinstance(source, Mapping):
         return _of_splits(source, config, split)
     if hasattr(source, "features") and hasattr(source, "select_columns"):
@@ -70,10 +79,12 @@ def records_of(source: GoldSource, config: str | None, split: str | None) -> Rec
     return TWO_WIKI_TYPES, source, Source(IN_MEMORY, "", config, split)
 
 
-def _of_path(source: str | PathLike[str], config: str | None, split: str | None) -> Records:
+def _of_path(
+    source: str | PathLike[str], config: str | None, split: str | None, whole: int
+) -> Records:
     place = Path(source)
     if place.is_dir():
-        return _of_folder(place, config, split)
+        return _of_folder(place, config, split, whole)
     if not place.exists():
         if _HUB_NAME.fullmatch(str(source)) and not place.parent.exists():
             return _of_hub(str(source), config, split)
@@ -85,7 +96,7 @@ def _of_path(source: str | PathLike[str], config: str | None, split: str | None)
         split = split or "validation"
         origin = Source(str(source), sha256_of(place), config or guess_config(place), split)
         return TWO_WIKI_TYPES, read_raw(place, split), origin
-    if place.is_file() and place.stat().st_size > WHOLE:
+    if place.is_file() and place.stat().st_size > whole:
         return TWO_WIKI_TYPES, read_raw(place), Source(str(source), sha256_of(place), config, split)
     with collector_paused():
         data, origin = read_bytes(place)
@@ -111,7 +122,7 @@ def decode_gold(data: bytes, path: Path) -> Sequence[Any]:
     return values
 
 
-def _of_folder(place: Path, config: str | None, split: str | None) -> Records:
+def _of_folder(place: Path, config: str | None, split: str | None, whole: int) -> Records:
     if (place / "dataset_dict.json").is_file() or (place / "state.json").is_file():
         import datasets
 
@@ -129,7 +140,7 @@ def _of_folder(place: Path, config: str | None, split: str | None) -> Records:
     if sniff(files[0]) == "parquet":
         return _of_parquet(files, origin)
     if len(files) == 1 and sniff(files[0]) != "zip":
-        labels, rows, _ = _of_path(files[0], config, split)
+        labels, rows, _ = _of_path(files[0], config, split, whole)
         return labels, rows, origin
     return TWO_WIKI_TYPES, (raw for file in files for raw in read_raw(file, split)), origin
 

@@ -18,6 +18,7 @@ from typing import Any
 from twowiki.signature import MATCHINGS, VERSIONS
 
 EXAMPLES = 200
+HELD = 1 << 24  # bytes of a gold file that are read at once; a larger one is streamed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -102,7 +103,7 @@ def _gather(args: argparse.Namespace) -> Any:
     said = (read_llm_outputs if args.from_llm else read_predictions)(args.predictions)
     names = None if args.aliases is None else read_aliases(args.aliases)
     chosen = None if args.subset is None else read_subset(args.subset)
-    labels, records, origin = records_of(args.gold, args.config, args.split)
+    labels, records, origin = records_of(args.gold, args.config, args.split, whole=HELD)
     return gather(
         said,
         progress(records, what="scoring"),

@@ -7,20 +7,20 @@ chain reads downwards; names of separate chains stand side by side. What a mark 
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
 from twowiki.pages.layout import Placed, place_names
+from twowiki.pages.lettering import LETTER, LINE, text_svg, units, wrap
 from twowiki.pages.markup import as_text
 
 MOST = 24  # edges that are drawn; more are no picture
-NAME_WIDTH, NAME_LINES = 21, 3  # letters a line and lines of a box
-LABEL_WIDTH, LABEL_LINES = 22, 2
-BOX, GAP, LINE, PAD = 172, 22, 17, 9  # pixels: a box's width, between boxes, a line, in a box
+NAME_WIDTH, NAME_LINES = 19, 3  # letters a line and lines of a box
+LABEL_WIDTH, LABEL_LINES = 20, 2
+BOX, GAP, PAD = 172, 22, 9  # pixels: a box's width, between boxes, in a box
 DOWN = 30  # pixels between rows, besides the labels
-BEND = 46  # pixels that an arrow past other rows needs at the side
+BEND = 20  # pixels that arrows past other rows need at the side, besides the labels
 SIGNS = {"right": "✓ ", "wrong": "✗ ", "missed": "○ ", "": ""}
 WORDS = {"right": " (right)", "wrong": " (wrong)", "missed": " (not found)", "": ""}
 
@@ -92,7 +92,11 @@ def _told(edges: Sequence[Edge], left: int) -> str:
 
 
 class _Canvas:
-    """Where everything stands, and the SVG of it."""
+    """Where everything stands, and the SVG of it.
+
+    Arrows to the next row are straight. Others leave the boxes at the side and run along the
+    margin: downwards at the left, upwards (and back to the same name) at the right.
+    """
 
     def __init__(
         self, placed: Sequence[Placed], bundles: dict[tuple[str, str], list[Edge]]
@@ -101,43 +105,61 @@ class _Canvas:
         self._lines = {one.name: wrap(one.name, NAME_WIDTH, NAME_LINES) for one in placed}
         self._row = {one.name: one.row for one in placed}
         self._labels = {pair: _label_lines(edges) for pair, edges in bundles.items()}
-        self._bent = {pair for pair in bundles if self._row[pair[1]] != self._row[pair[0]] + 1}
-        side = BEND if self._bent else 0
+        down = {pair: self._row[pair[1]] - self._row[pair[0]] for pair in bundles}
+        self._left = [pair for pair in bundles if down[pair] > 1]
+        self._right = [pair for pair in bundles if down[pair] < 1]
+        left, right = self._margin(self._left), self._margin(self._right)
         columns = max((one.column for one in placed), default=0) + 1
-        self.width = columns * (BOX + GAP) - GAP + 2 * side + 4
-        self._tops, self.height = self._rows(placed)
+        self._inner = left + 2, left + 2 + columns * (BOX + GAP) - GAP
+        self.width = self._inner[1] + right + 2
+        self._tops, self.height = self._rows(down)
         self._centre = {
-            one.name: Point(side + 2 + one.column * (BOX + GAP) + BOX / 2, self._tops[one.row])
+            one.name: Point(
+                self._inner[0] + one.column * (BOX + GAP) + BOX / 2, self._tops[one.row]
+            )
             for one in placed
         }
 
-    def _rows(self, placed: Sequence[Placed]) -> tuple[list[float], float]:
+    def _margin(self, pairs: Sequence[tuple[str, str]]) -> float:
+        """Give the width of a margin: its labels, and room for the arrows."""
+        widths = [units(line) for pair in pairs for line, _ in self._labels[pair]]
+        return max(widths) * LETTER + BEND if widths else 0.0
+
+    def _rows(self, down: dict[tuple[str, str], int]) -> tuple[list[float], float]:
         """Give the rows' upper edges and the picture's height."""
-        count = max((one.row for one in placed), default=-1) + 1
+        count = max(self._row.values(), default=-1) + 1
         boxes, labels = [0] * count, [0] * count
         for name, row in self._row.items():
-            boxes[row] = max(boxes[row], len(self._lines[name]))
+            boxes[row] = max(boxes[row], self._size(name))
         for pair, lines in self._labels.items():
-            row = min(self._row[pair[0]], self._row[pair[1]])
-            labels[row] = max(labels[row], len(lines))
+            if down[pair] == 1:
+                row = self._row[pair[0]]
+                labels[row] = max(labels[row], len(lines))
         tops, at = [], 2.0
         for row in range(count):
             tops.append(at)
             at += boxes[row] * LINE + 2 * PAD
-            if row < count - 1 or labels[row]:
-                at += DOWN + labels[row] * LINE
+            if row < count - 1:
+                at += DOWN + labels[row] * LINE if labels[row] else GAP
         return tops, at + 2
+
+    def _size(self, name: str) -> int:
+        """Give a box's height in lines: room for its name, and for the labels at its side."""
+        beside = [pair for pair in self._left if pair[1] == name]
+        beside += [pair for pair in self._right if pair[0] == name]
+        return max(len(self._lines[name]), sum(len(self._labels[pair]) for pair in beside))
 
     def boxes(self) -> str:
         """Draw the names."""
         parts = []
         for name, (x, top) in self._centre.items():
-            lines = self._lines[name]
-            height = len(lines) * LINE + 2 * PAD
+            lines = [(line, "") for line in self._lines[name]]
+            height = self._bottom(name).y - top
+            middle = top + (height - len(lines) * LINE) / 2
             parts.append(
                 f'<g class="name"><title>{escape(name)}</title><rect x="{x - BOX / 2:g}" '
-                f'y="{top:g}" width="{BOX}" height="{height}" rx="7" fill="none" '
-                f'stroke="currentColor"/>{_text(lines, x, top + PAD + 12.5)}</g>'
+                f'y="{top:g}" width="{BOX}" height="{height:g}" rx="7" fill="none" '
+                f'stroke="currentColor"/>{text_svg(lines, x, middle)}</g>'
             )
         return "".join(parts)
 
@@ -147,13 +169,14 @@ class _Canvas:
         for pair, edges in self._bundles.items():
             marks = {edge.mark for edge in edges}
             mark = next(one for one in ("right", "missed", "wrong", "") if one in marks)
-            path, tip, back = self._path(*pair)
+            path = self._path(pair)
+            line = "L".join(f"{point.x:g} {point.y:g}" for point in path)
             dash = {"wrong": "7 4", "missed": "2 4"}.get(mark)
             dashed = f' stroke-dasharray="{dash}"' if dash else ""
             parts.append(
-                f'<g class="edge {mark or "plain"}"><path d="{path}" fill="none" '
-                f'stroke="currentColor" stroke-width="1.6"{dashed}/>'
-                f'<path d="{_arrowhead(tip, back)}" fill="currentColor"/></g>'
+                f'<g class="edge {mark or "plain"}"><path d="M{line}" fill="none" '
+                f'stroke="currentColor" stroke-width="1.6" stroke-linejoin="round"{dashed}/>'
+                f'<path d="{_arrowhead(path[-1], path[-2])}" fill="currentColor"/></g>'
             )
         return "".join(parts)
 
@@ -161,72 +184,61 @@ class _Canvas:
         """Write the relations over the arrows."""
         parts = []
         for pair, lines in self._labels.items():
-            edges = self._bundles[pair]
-            x, y = self._middle(*pair)
-            top = y - len(lines) * LINE / 2 + 12.5
-            parts.append(
-                f'<g class="relation {edges[0].mark or "plain"}">'
-                f"<title>{escape(', '.join(edge.relation for edge in edges))}</title>"
-                f"{_text(lines, x, top, halo=True)}</g>"
+            told = ", ".join(edge.relation for edge in self._bundles[pair])
+            place, anchor = self._label_place(pair)
+            text = text_svg(
+                lines, place.x, place.y - len(lines) * LINE / 2, anchor=anchor, halo=True
             )
+            parts.append(f'<g class="relation"><title>{escape(told)}</title>{text}</g>')
         return "".join(parts)
 
     def _bottom(self, name: str) -> Point:
         x, top = self._centre[name]
-        return Point(x, top + len(self._lines[name]) * LINE + 2 * PAD)
+        return Point(x, top + self._size(name) * LINE + 2 * PAD)
 
-    def _side(self, subject: str, object_: str) -> tuple[Point, Point, float]:
-        """Give the ends of an arrow around the boxes, and where it turns: right up, left down."""
-        sign = -1 if self._row[object_] > self._row[subject] else 1
-        ends = []
-        for name, shift in ((subject, 6.0), (object_, -6.0)):
-            (x, top), bottom = self._centre[name], self._bottom(name).y
-            ends.append(Point(x + sign * BOX / 2, (top + bottom) / 2 + sign * -shift))
-        outer = max if sign > 0 else min
-        return ends[0], ends[1], outer(ends[0].x, ends[1].x) + sign * (BEND - 8)
+    def _height_of(self, name: str, pair: tuple[str, str], pairs: list[tuple[str, str]]) -> float:
+        """Give the height at which an arrow along a margin touches a box: each at its own."""
+        mine = [one for one in pairs if name in one]
+        share = (mine.index(pair) + 1) / (len(mine) + 1)
+        top, bottom = self._centre[name].y, self._bottom(name).y
+        return top + (bottom - top) * share
 
-    def _path(self, subject: str, object_: str) -> tuple[str, Point, Point]:
-        """Give the arrow's path, its tip, and a place behind the tip."""
-        if (subject, object_) in self._bent:
-            start, end, turn = self._side(subject, object_)
-            path = (
-                f"M{start.x:g} {start.y:g}C{turn:g} {start.y:g} {turn:g} {end.y:g} "
-                f"{end.x:g} {end.y:g}"
-            )
-            return path, end, Point(turn, end.y)
-        start, (x, top) = self._bottom(subject), self._centre[object_]
-        return f"M{start.x:g} {start.y:g}L{x:g} {top:g}", Point(x, top), start
+    def _path(self, pair: tuple[str, str]) -> list[Point]:
+        """Give the corners of an arrow, its tip last."""
+        subject, object_ = pair
+        if pair not in self._left and pair not in self._right:
+            return [self._bottom(subject), Point(*self._centre[object_])]
+        pairs, sign = (self._left, -1) if pair in self._left else (self._right, 1)
+        turn = 6.0 if sign < 0 else self.width - 6.0
+        start = self._height_of(subject, pair, pairs)
+        end = self._height_of(object_, pair, pairs) if subject != object_ else start + 9
+        edge_of = {name: self._centre[name].x + sign * BOX / 2 for name in pair}
+        return [
+            Point(edge_of[subject], start),
+            Point(turn, start),
+            Point(turn, end),
+            Point(edge_of[object_], end),
+        ]
 
-    def _middle(self, subject: str, object_: str) -> Point:
-        """Give the place of an arrow's label."""
-        if (subject, object_) in self._bent:
-            start, end, turn = self._side(subject, object_)
-            half = LABEL_WIDTH * 3.4
-            x = (start.x + end.x + 6 * turn) / 8
-            if subject == object_:
-                return Point(self._centre[subject].x, self._bottom(subject).y + DOWN / 2 + 4)
-            return Point(min(max(x, half), self.width - half), (start.y + end.y) / 2)
-        start, (x, top) = self._bottom(subject), self._centre[object_]
-        return Point((start.x + x) / 2, (start.y + top) / 2 - 2)
+    def _label_place(self, pair: tuple[str, str]) -> tuple[Point, str]:
+        """Give the middle of a label's side, and which side that is."""
+        if pair in self._left:
+            height = self._height_of(pair[1], pair, self._left)
+            return Point(self._inner[0] - 14, height), "end"
+        if pair in self._right:
+            height = self._height_of(pair[0], pair, self._right)
+            return Point(self._inner[1] + 14, height), "start"
+        start, tip = self._path(pair)
+        return Point((start.x + tip.x) / 2, (start.y + tip.y) / 2 - 2), "middle"
 
 
-def _label_lines(edges: Sequence[Edge]) -> list[str]:
-    """Give the lines of an arrow's label: a relation after the other, each with its sign."""
+def _label_lines(edges: Sequence[Edge]) -> list[tuple[str, str]]:
+    """Give the lines of an arrow's label with their marks: a relation after the other."""
     lines = []
     for edge in edges:
         text = f"{SIGNS[edge.mark]}{edge.relation}{edge.note and ' ' + edge.note}"
-        lines += wrap(text, LABEL_WIDTH, LABEL_LINES)
-    return lines[:6] if len(lines) <= 6 else [*lines[:5], "…"]
-
-
-def _text(lines: Sequence[str], x: float, y: float, *, halo: bool = False) -> str:
-    """Write lines below each other, centred; a halo keeps them readable on an arrow."""
-    ring = ' class="halo" paint-order="stroke" stroke-width="5" stroke-linejoin="round"'
-    spans = "".join(
-        f'<tspan x="{x:g}" y="{y + number * LINE:g}">{escape(line)}</tspan>'
-        for number, line in enumerate(lines)
-    )
-    return f'<text fill="currentColor"{ring if halo else ""}>{spans}</text>'
+        lines += [(line, edge.mark or "plain") for line in wrap(text, LABEL_WIDTH, LABEL_LINES)]
+    return lines if len(lines) <= 6 else [*lines[:5], ("…", "plain")]
 
 
 def _arrowhead(tip: Point, back: Point) -> str:
@@ -239,38 +251,3 @@ def _arrowhead(tip: Point, back: Point) -> str:
         f"M{tip.x:.1f} {tip.y:.1f}L{x - 4.5 * uy:.1f} {y + 4.5 * ux:.1f}"
         f"L{x + 4.5 * uy:.1f} {y - 4.5 * ux:.1f}Z"
     )
-
-
-def wrap(text: str, width: int, most: int) -> list[str]:
-    """Cut a text into lines of about equal pixel width; what is too long ends in an ellipsis."""
-    lines: list[str] = []
-    rest = " ".join(text.split()) or "(empty)"
-    while rest and len(lines) < most:
-        fits = _fitting(rest, width)
-        if fits < len(rest):
-            blank = rest.rfind(" ", 1, fits + 1)
-            fits = blank if blank > fits // 3 else fits
-        lines.append(rest[:fits].strip())
-        rest = rest[fits:].strip()
-    if rest:
-        last = lines[-1]
-        lines[-1] = last[: _fitting(last, width - 1)].rstrip() + "…"
-    return lines
-
-
-def _fitting(text: str, width: int) -> int:
-    """Give how many characters of a text fit; wide ones count twice, combining ones nothing."""
-    used = 0.0
-    for number, letter in enumerate(text):
-        if unicodedata.combining(letter):
-            continue
-        used += 1.8 if unicodedata.east_asian_width(letter) in "WF" else _share(letter)
-        if used > width:
-            return max(number, 1)
-    return len(text)
-
-
-def _share(letter: str) -> float:
-    if letter in "mwMW@%":
-        return 1.35
-    return 1.15 if letter.isupper() else 0.55 if letter in "iljtf.,:;'|! " else 0.95

@@ -1,7 +1,8 @@
 """Names of a graph onto a grid: who follows whom stands below, separate chains side by side. Pure.
 
-In: (subject, object) pairs. Out: a row and a column for each name. Arrows that would close a
-circle are passed over when rows are numbered, so that every graph ends.
+In: (subject, object) pairs. Out: a row and a column for each name. Names of one depth that are
+too many stand below each other at the left. Arrows that would close a circle are passed over when
+rows are numbered, so that every graph ends.
 """
 
 from __future__ import annotations
@@ -56,16 +57,21 @@ def _place_component(names: dict[str, None], pairs: Sequence[tuple[str, str]]) -
     rows: list[list[str]] = [[] for _ in range(max(row_of.values()) + 1)]
     for name in names:
         rows[row_of[name]].append(name)
-    lines = [row[start : start + COLUMNS] for row in rows for start in range(0, len(row), COLUMNS)]
+    lines = [line for row in rows for line in ([row] if len(row) <= COLUMNS else _stacked(row))]
     width = max(map(len, lines))
     placed: dict[str, Placed] = {}
     for number, line in enumerate(lines):
         wanted = {name: _above(name, pairs, placed) for name in line}
-        line = sorted(line, key=lambda name: (wanted[name], line.index(name)))
-        shift = (width - len(line)) / 2
-        for column, name in enumerate(line):
+        ordered = sorted(line, key=lambda name: (wanted[name], line.index(name)))
+        shift = (width - len(line)) / 2 if len(rows[row_of[line[0]]]) <= COLUMNS else 0.0
+        for column, name in enumerate(ordered):
             placed[name] = Placed(name, number, column + shift)
     return list(placed.values())
+
+
+def _stacked(row: list[str]) -> list[list[str]]:
+    """Put each name of a row that is too wide on a line of its own."""
+    return [[name] for name in row]
 
 
 def _above(name: str, pairs: Sequence[tuple[str, str]], placed: dict[str, Placed]) -> float:
