@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from twowiki.modeling.encoder_comparison import Fact, derive_answer, parse_date
+from twowiki.modeling.encoder_comparison import Fact, derive_answer, is_named, parse_date
 from twowiki.modeling.encoder_countries import country_of
 from twowiki.sources import read_examples
 from twowiki.tiny_data import tiny_examples
@@ -110,6 +110,22 @@ def test_what_the_triples_decide_and_what_they_do_not(
     question: str, triples: list[Fact], answer: tuple[str, int | None] | None
 ) -> None:
     assert derive_answer(question, triples) == answer
+
+
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [
+        ("It (film)", False),  # within "with"
+        ("Ann", False),
+        ("Anna", True),
+        ("Boys!", True),
+        ("Mist (1940 film)", True),
+        ("", False),
+        ("()", False),
+    ],
+)
+def test_a_name_is_whole_words_of_the_question(name: str, named: bool) -> None:
+    assert is_named(name, "is anna with the mist or boys! out?") is named
 
 
 def test_gold_triples_of_made_up_questions_give_their_answers() -> None:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -17,6 +18,7 @@ from tests.small_encoder import model_and_records, settings
 from tests.small_model import examples
 from twowiki.cli import main
 from twowiki.errors import DataError
+from twowiki.modeling.collation import LABEL_NAMES
 from twowiki.modeling.encoder_collation import EncoderCollator
 from twowiki.modeling.encoder_modeling import TwoWikiForMultihopQA
 from twowiki.schema import to_official
@@ -26,7 +28,9 @@ from twowiki.training.encoder_config import EncoderConfig
 from twowiki.training.encoder_optimization import make_encoder_optimizer
 from twowiki.training.encoder_setup import add_relations, load_saved
 from twowiki.training.encoder_task import EncoderTask
+from twowiki.training.evaluation import score_predictions, to_prediction
 from twowiki.training.tasks import read_config, task_of
+from twowiki.training.trainer import joint_metrics
 
 ROOT = Path(__file__).parent.parent
 SMALL = (
@@ -257,3 +261,38 @@ def test_a_task_trains_on_files_and_loses_nothing(tmp_path: Path, backbone: Path
     assert [one.answer for one in said] == list(
         outcome.files["predictions.json"]["answer"].values()
     )
+
+
+@pytest.mark.slow
+def test_the_trainer_of_transformers_trains_and_scores_it(tmp_path: Path) -> None:
+    from transformers import Trainer, TrainingArguments
+
+    given = examples()[:4]
+    model, records = model_and_records("bert", given, window_tokens=128, window_stride=8)
+    trainer = Trainer(
+        model=model,
+        args=TrainingArguments(
+            output_dir=str(tmp_path),
+            per_device_train_batch_size=2,
+            per_device_eval_batch_size=3,
+            max_steps=2,
+            label_names=LABEL_NAMES,
+            use_cpu=True,
+            report_to=[],
+            disable_tqdm=True,
+            dataloader_pin_memory=False,
+        ),
+        data_collator=EncoderCollator(model.config),
+        train_dataset=records,  # type: ignore[arg-type]
+        eval_dataset=records,  # type: ignore[arg-type]
+        compute_metrics=joint_metrics(records, given, model.config),
+    )
+    trainer.train()
+    metrics = trainer.evaluate()
+    assert numpy.isfinite(metrics["eval_loss"])
+    said = [to_prediction(answer) for answer in model.answer(given)]
+    scored = score_predictions(given, said)
+    assert metrics["eval_joint_f1"] == scored.metrics["joint_f1"]
+    assert metrics["eval_sp_f1"] == pytest.approx(scored.metrics["sp_f1"])
+    trainer.save_model(str(tmp_path / "saved"))
+    assert (tmp_path / "saved" / "encoder_modeling.py").is_file()

@@ -43,6 +43,8 @@ def load_backbone(
     chosen = {"attn_implementation": attn_implementation} if attn_implementation else {}
     tokenizer = AutoTokenizer.from_pretrained(name, revision=revision)
     body = AutoModel.from_pretrained(name, revision=revision, dtype=torch.float32, **chosen)
+    if getattr(body.config, "is_encoder_decoder", False):
+        raise ValueError(f"{name} is a {type(body).__name__}, no encoder")
     add_markers(tokenizer)
     fit_embeddings(without_pooler(body), tokenizer)
     fields = frame_of(tokenizer, body.config)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .encoder_countries import country_of
 from .matching import bare_title
-from .spans import fold
+from .spans import fold, occurrences
 
 MONTHS = {
     month: number
@@ -93,10 +93,21 @@ def compared(question: str, triples: Sequence[Fact]) -> list[int]:
     asked = fold(question)
     found: dict[str, int] = {}
     for number, triple in enumerate(triples):
-        name = fold(triple.subject).strip()
-        if name and (name in asked or fold(bare_title(triple.subject)) in asked):
-            found.setdefault(name, number)
+        if is_named(triple.subject, asked):
+            found.setdefault(fold(triple.subject).strip(), number)
     return list(found.values())
+
+
+def is_named(name: str, asked: str) -> bool:
+    """Say whether a folded question names something as whole words, its brackets aside."""
+    for form in (fold(name).strip(), fold(bare_title(name)).strip()):
+        for place in occurrences(asked, form):
+            before, after = asked[: place.start][-1:], asked[place.end :][:1]
+            if not (form[0].isalnum() and before.isalnum()) and not (
+                form[-1].isalnum() and after.isalnum()
+            ):
+                return True
+    return False
 
 
 def without_names(question: str, names: Sequence[str]) -> str:

@@ -24,11 +24,10 @@ from .decoding import (
     scored_span,
     slice_of,
 )
-from .encoder_comparison import Fact, derive_answer, same_thing
+from .encoder_comparison import Fact, derive_answer, is_named, same_thing
 from .encoder_configuration import TwoWikiEncoderConfig
 from .encoding import Window
 from .labels import ANSWER_TYPES
-from .matching import bare_title
 from .spans import Span, fold
 
 
@@ -221,11 +220,6 @@ def decode_triples(
         places = Span(subject.start, subject.end), Span(object_.start, object_.end)
         triples.setdefault(key, ScoredTriple(*key, slot.probability, *places))
     return list(triples.values())
-
-
-def is_named(name: str, asked: str) -> bool:
-    """Say whether a folded question names something, brackets at its end aside."""
-    return bool(name) and (fold(name) in asked or fold(bare_title(name)) in asked)
 
 
 def agree(slots: Sequence[Slot], asked: str, text: str, margin: float) -> list[Slot]:

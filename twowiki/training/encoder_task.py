@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+import twowiki
 from twowiki.modeling.encoder_collation import EncoderCollator
 from twowiki.modeling.encoder_configuration import TwoWikiEncoderConfig
 from twowiki.modeling.encoder_decoding import RecordScores, decode_record, score_records
@@ -118,11 +119,9 @@ class EncoderTask:
         predictions = decode(predicted.values(), examples, self.model_config)
         scored = evaluation.score_predictions(examples, predictions, self.config.aliases_file)
         without = {
-            name: evaluation.score_predictions(
-                examples,
-                decode(predicted.values(), examples, changed(self.model_config, {name: False})),
-                self.config.aliases_file,
-            ).metrics
+            name: self.figures(
+                decode(predicted.values(), examples, changed(self.model_config, {name: False}))
+            )
             for name in DERIVED
             if getattr(self.model_config, name)
         }
@@ -131,6 +130,16 @@ class EncoderTask:
             "scores.json": scored._asdict() | {"without": without},
         }
         return Outcome(scored.metrics, files)
+
+    def figures(self, predictions: Sequence[Prediction]) -> dict[str, float]:
+        """Score predictions for the validation examples: the means alone."""
+        examples = self.prepared.validation_examples
+        report = twowiki.score(
+            {example.id: said for example, said in zip(examples, predictions, strict=True)},
+            [evaluation.gold_record(example) for example in examples],
+            self.config.aliases_file or None,
+        )
+        return dict(report.metrics)
 
     def save(self, model: Any, folder: Path) -> None:
         """Save weights (adapters merged), code, configuration and tokenizer."""

@@ -1,16 +1,17 @@
-"""What `transformers.Trainer` needs to evaluate the baseline with the joint metric.
+"""What `transformers.Trainer` needs to evaluate a model of this package with the joint metric.
 
-Pass `label_names=LABEL_NAMES` and a `Collator` of `twowiki.modeling.collation`, and
-`compute_metrics=joint_metrics(...)`; `eval_joint_f1` and the other figures then appear beside
-`eval_loss`, and can choose the best model. Windows are evaluated in their order. `Trainer` keeps
-every logit of an evaluation in memory: `train.py` is the better way for a whole split.
+Pass `label_names=LABEL_NAMES`, a `Collator` of `twowiki.modeling.collation` (for the encoder an
+`EncoderCollator` of `twowiki.modeling.encoder_collation`) and `compute_metrics=joint_metrics(...)`;
+`eval_joint_f1` and the other figures then appear beside `eval_loss`, and can choose the best model.
+Windows are evaluated in their order. `Trainer` keeps every logit of an evaluation in memory:
+`train.py` is the better way for a whole split.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy
 import torch
@@ -18,9 +19,12 @@ from torch import Tensor
 
 from twowiki.modeling.configuration import TwoWikiConfig
 from twowiki.modeling.decoding import score_windows
+from twowiki.modeling.encoder_configuration import TwoWikiEncoderConfig
+from twowiki.modeling.encoder_decoding import score_records
 from twowiki.modeling.encoding import Window
 from twowiki.modeling.pointers import POINTERS
 from twowiki.schema import Example
+from twowiki.training.encoder_task import decode
 from twowiki.training.evaluation import answer_examples, score_predictions, to_prediction
 
 HEADS = (
@@ -34,20 +38,28 @@ HEADS = (
 
 
 def joint_metrics(
-    windows: Sequence[Window], examples: Sequence[Example], config: TwoWikiConfig
+    windows: Sequence[Window],
+    examples: Sequence[Example],
+    config: TwoWikiConfig | TwoWikiEncoderConfig,
 ) -> Callable[[Any], dict[str, float]]:
     """Make `compute_metrics` for an evaluation over these windows of these examples."""
+    encoder = config.model_type == TwoWikiEncoderConfig.model_type
+    score: Callable[..., Any] = score_records if encoder else score_windows
 
     def compute(evaluated: Any) -> dict[str, float]:
         given = dict(zip(HEADS, evaluated.predictions, strict=True))
-        scored = {}
+        scored: dict[int, Any] = {}
         for number, window in enumerate(windows):
             output = SimpleNamespace(
                 **{name: one_window(values[number], name, window) for name, values in given.items()}
             )
-            scored[number] = score_windows(output, [window], config)[0]
-        answers = answer_examples(scored, examples, config)
-        return score_predictions(examples, [to_prediction(one) for one in answers]).metrics
+            scored[number] = score(output, [window], config)[0]
+        if encoder:
+            said = decode(scored.values(), examples, cast(TwoWikiEncoderConfig, config))
+        else:
+            answers = answer_examples(scored, examples, cast(TwoWikiConfig, config))
+            said = [to_prediction(one) for one in answers]
+        return score_predictions(examples, said).metrics
 
     return compute
 
