@@ -148,6 +148,20 @@ def test_padding_and_batches_change_no_text(
         monkeypatch.undo()
 
 
+def test_a_checkpoints_own_generation_settings_move_nothing(tmp_path: Path) -> None:
+    made = tokenizer()
+    codec, model = Codec(made, "seq2seq"), model_of("tiny-t5", made)
+    batch = {"input_ids": torch.tensor([codec.prompt_ids("What melts ice?")])}
+    batch["attention_mask"] = torch.ones_like(batch["input_ids"])
+    plain = generate(model, codec, batch, Decoding(2, 6))
+    for name, value in (
+        ("repetition_penalty", 9.0), ("no_repeat_ngram_size", 1), ("min_length", 5),
+        ("length_penalty", -3.0), ("temperature", 0.3), ("do_sample", True), ("max_length", 3),
+    ):  # fmt: skip
+        setattr(model.generation_config, name, value)
+    assert generate(model, codec, batch, Decoding(2, 6)) == plain
+
+
 def test_one_input_too_many_for_the_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     made = tokenizer()
     model = model_of("tiny-t5", made)

@@ -11,6 +11,18 @@ from twowiki.errors import DataError
 from twowiki.text2text.backbones import SEQ2SEQ
 from twowiki.text2text.codec import Codec
 
+# What a checkpoint's own generation settings would add (summarisers ask for 56 tokens at least).
+PLAIN = {
+    "do_sample": False,
+    "temperature": 1.0,
+    "top_k": 50,
+    "top_p": 1.0,
+    "repetition_penalty": 1.0,
+    "length_penalty": 1.0,
+    "no_repeat_ngram_size": 0,
+    "min_length": 0,
+}
+
 
 class Decoding(NamedTuple):
     """How a model's text is found; it stands in every report.
@@ -72,7 +84,7 @@ def _configure(codec: Codec, decoding: Decoding, model: Any) -> Any:
     kind: Any = transformers.GenerationConfig
     start = getattr(model.config, "decoder_start_token_id", None)
     return kind(
-        do_sample=False,
+        **PLAIN,
         num_beams=decoding.num_beams,
         early_stopping=decoding.num_beams > 1,
         max_new_tokens=decoding.max_new_tokens,
