@@ -19,7 +19,7 @@ import nbformat
 from nbclient import NotebookClient
 
 HERE = Path(__file__).parent
-LONGEST = 600  # seconds of a cell
+LONGEST = 1800  # seconds of a cell
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
