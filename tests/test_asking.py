@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import twowiki
+from tests.joint_files import ROOT
 from tests.small_model import GOLD_Q1, examples, model_and_windows, reproduced, setting
 from twowiki.errors import DataError
 from twowiki.modeling.answering import BATCH_AREA, batches
@@ -222,6 +223,20 @@ def test_the_pipeline_reads_rows_of_the_data_set(folder: Path) -> None:
     ask = twowiki.load_model(folder).as_pipeline(device="cpu")
     said = list(ask(data, batch_size=2))
     assert [one["sp"] for one in said] == [one["sp"] for one in ask(list(data))]
+
+
+def test_the_examples_of_the_docs_run(folder: Path) -> None:
+    blocks = (ROOT / "docs" / "hub.md").read_text(encoding="utf-8").split("```python\n")[1:3]
+    names: dict[str, Any] = {
+        "question": QUESTION,
+        "paragraphs": PAIRS,
+        "dataset": [{"question": QUESTION, "context": PAIRS}] * 3,
+    }
+    for block in blocks:
+        code = block.split("```")[0].replace("runs/tiny/best", "runs/tiny")
+        code = code.replace("runs/tiny", str(folder)).replace("device=0", "device='cpu'")
+        exec(code, names)
+    assert names["said"]["answer"] == names["ask"](QUESTION, PAIRS)["answer"]
 
 
 @pytest.mark.parametrize(

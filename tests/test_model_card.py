@@ -57,7 +57,7 @@ def test_everything_that_a_reader_wants_is_said() -> None:
         f"Signature: `{SIGNATURE}`",
         "277,071 weights beside the word vectors",
         "train.json, data, 40 windows, content abababababab, 3 answer_not_found",
-        "CPU, 1 processes, 1 threads, 12 CPU seconds",
+        "CPU, 1 process, 1 thread, 12 CPU seconds",
         "torch 2.13.0",
         "commit | abc123",
         'from_pretrained("me/m", trust_remote_code=True)',
@@ -86,7 +86,7 @@ def test_invented_data_is_told_first(name: str, said: str) -> None:
     card = render_card(
         report_of_a_run(data={"train": source, "validation": source}), CONFIG, "me/m"
     )
-    assert f"**Trained on {said}**: it knows nothing of the real one" in card
+    assert f"**Trained on {said}**: it knows nothing of the real world" in card
     assert said in {result.dataset_name for result in loaded(card).data.eval_results}
 
 

@@ -127,8 +127,8 @@ def _summary(report: Facts, config: Facts) -> str:
     )
     if invented := _invented(report):
         said += (
-            f"\n**Trained on {invented}**: it knows nothing of the real one, and its scores say "
-            "that the machinery works, nothing about real questions.\n"
+            f"\n**Trained on {invented}**: it knows nothing of the real world, and its scores "
+            "say that the machinery works, nothing about real questions.\n"
         )
     return said
 
@@ -185,8 +185,8 @@ def _training_rows(report: Facts) -> Iterator[tuple[str, str]]:
     steps = [
         f"{report[name]:,} {name}" for name in ("epochs", "steps") if report.get(name) is not None
     ]
-    if report.get("stopped"):
-        steps.append(f"stopped by {report['stopped']}")
+    if report.get("stopped", "the end") != "the end":
+        steps.append(f"stopped early: {report['stopped']}")
     if steps:
         names = ("optimizer", "learning_rate", "schedule", "mixed_precision")
         settings = [f"{name} {config[name]}" for name in names if config.get(name)]
@@ -219,7 +219,9 @@ def _data_line(data: Facts) -> str:
 
 def _hardware_line(hardware: Facts, seconds: Any) -> str:
     parts = [str(hardware.get("device", ""))]
-    parts += [f"{hardware[name]} {name}" for name in ("processes", "threads") if name in hardware]
+    for name, one in (("processes", "process"), ("threads", "thread")):
+        if name in hardware:
+            parts.append(f"{hardware[name]} {one if hardware[name] == 1 else name}")
     if seconds:
         parts.append(f"{seconds:,.0f} CPU seconds of training")
     return ", ".join(filter(None, parts))
