@@ -217,7 +217,8 @@ def evaluate(run: Run) -> None:
     best = note_evaluation(config, state, metrics[config.metric])
     state.history.append({"step": state.step, "epoch": state.epoch, "metrics": metrics})
     accelerator.log({f"validation/{k}": v for k, v in metrics.items()}, step=state.step)
-    names = dict.fromkeys((*(name for name in reports.COLUMNS if name in metrics), config.metric))
+    known = (*reports.COLUMNS, *reports.FURTHER)
+    names = dict.fromkeys((*(name for name in known if name in metrics), config.metric))
     shown = " ".join(f"{name} {metrics[name]:.2f}" for name in names)
     accelerator.print(f"step {state.step}: {shown}{'  (best)' if best else ''}")
     if best and outcome is not None:

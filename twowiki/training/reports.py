@@ -13,6 +13,7 @@ import torch
 
 LIBRARIES = ("torch", "transformers", "accelerate", "tokenizers", "numpy", "pyarrow")
 COLUMNS = ("em", "f1", "sp_em", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_f1")
+FURTHER = ("rougeL", "mc_accuracy")  # figures of science questions
 
 
 def versions() -> dict[str, str]:
@@ -97,7 +98,10 @@ def draw_curves(history: Sequence[Mapping[str, Any]], path: Path, metric: str) -
         )
     left.set(xlabel="step", ylabel="training loss", yscale="log")
     left.legend(fontsize="small")
-    for name in dict.fromkeys((metric, "joint_f1", "f1", "sp_f1", "evi_f1")):
+    drawn = (metric, "joint_f1", "f1", "sp_f1", "evi_f1", *FURTHER)
+    for name in dict.fromkeys(drawn):
+        if not any(name in record["metrics"] for record in scores):
+            continue
         values = [record["metrics"].get(name) for record in scores]
         right.plot([record["step"] for record in scores], values, marker=".", label=name)
     right.set(xlabel="step", ylabel="validation, percent", ylim=(0, 100))
