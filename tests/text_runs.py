@@ -32,16 +32,22 @@ def run_training(output: Path, *, check: bool = True, **settings: Any) -> int:
     for name, value in {**SMALL, **settings}.items():
         values = value if isinstance(value, list) else [value]
         flags += [f"--{name}", *map(str, values)]
-    for state in (AcceleratorState, GradientState, PartialState):
-        state._reset_state()
+    forget_processes()
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # two are slower on a busy machine
     try:
         status = train.main(flags)
     finally:
         torch.set_num_threads(threads)
+        forget_processes()
     assert not check or status == 0
     return status
+
+
+def forget_processes() -> None:
+    """Let the next run set up its processes and precision anew."""
+    for state in (AcceleratorState, GradientState, PartialState):
+        state._reset_state()
 
 
 def metrics(output: Path) -> dict[str, float]:
