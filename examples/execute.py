@@ -10,6 +10,7 @@ each time; all others must print what is kept.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -25,6 +26,7 @@ KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 def execute(notebook: Any, folder: Path) -> Any:
     """Execute a copy of a notebook in a folder, and give it stripped."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # kernels inherit it: the same sums each time
     copy = nbformat.from_dict(notebook)
     client = NotebookClient(
         copy, timeout=LONGEST, kernel_name="python3", resources={"metadata": {"path": str(folder)}}

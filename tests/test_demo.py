@@ -238,6 +238,7 @@ def test_a_question_is_asked_by_keyboard_alone(browser: Browser, served: str) ->
     assert browser.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     browser.press("Enter")
     browser.until(lambda: answered(browser))
+    assert [text for text in browser.console if "Uncaught" in text or "Error" in text] == []
     host = served.split("/")[2]
     strangers = [url for url in browser.requests if f"//{host}/" not in url and "://" in url]
     assert [url for url in strangers if not url.startswith(("data:", "blob:"))] == []

@@ -31,6 +31,7 @@ FORBIDDEN = {
         "duckdb",
     },
     "generation": {"twowiki.modeling", "twowiki.commands", "torch"},
+    "pages": {"twowiki.training", "twowiki.generation", "twowiki.commands", "torch", "datasets"},
     "arc_da": {"twowiki.modeling", "twowiki.commands", "twowiki.generation", "torch"},
 }
 

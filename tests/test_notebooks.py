@@ -63,6 +63,7 @@ def test_it_runs_and_prints_what_is_kept(
 
     for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"):
         monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
     execute = load_script("examples/execute.py")
     kept = nbformat.read(path, as_version=4)

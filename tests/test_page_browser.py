@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
 from tests.browser import Browser
-from tests.joint_files import write
+from tests.joint_files import gold, said, write
 from twowiki.cli import main
 from twowiki.schema import to_official
 from twowiki.tiny_data import tiny_examples
@@ -86,6 +87,27 @@ def test_it_asks_for_nothing_and_complains_of_nothing(opened: Browser, page: str
     assert count(opened) == 48
     assert opened.requests == [page]
     assert opened.console == []
+
+
+def test_what_a_file_holds_is_text(browser: Browser, tmp_path: Path) -> None:
+    nasty = "<img src=x onerror=alert(1)></script><script>alert(2)</script><style>*{color:red}"
+    facts, triples = [[nasty, 0]], [[nasty, nasty, nasty], [nasty, "\u202e", "\x00"]]
+    record = gold(
+        question=nasty, answer=nasty, context=[[nasty, [nasty]]], supporting_facts=facts,
+        evidences=triples[:1],
+    )  # fmt: skip
+    write(tmp_path / "gold.json", [record])
+    write(tmp_path / "said.json", said(nasty, facts, triples))
+    files = [str(tmp_path / name) for name in ("said.json", "gold.json", "report.html")]
+    assert main(["report", *files, "--title", nasty]) == 0
+    browser.console.clear()
+    browser.requests.clear()
+    address = (tmp_path / "report.html").as_uri()
+    browser.go(address)
+    assert browser.evaluate("document.title") == nasty
+    assert browser.evaluate("document.querySelector('.example h3').textContent") == nasty
+    assert browser.evaluate("document.querySelectorAll('img, script, style').length") == 2
+    assert (browser.requests, browser.console) == ([address], [])
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
