@@ -366,3 +366,55 @@ def test_a_journal_goes_on_after_a_torn_line_and_refuses_other_work(tmp_path: Pa
     assert not Journal(path, {"model": "n"}, key="id", restart=True).records
     path.write_text("no journal\n", encoding="utf-8")
     assert not Journal(path, {"model": "n"}, key="id").records
+
+
+def small(family: str, words: int) -> Any:
+    """Make a small random model of a family that users bring."""
+    import transformers
+
+    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1,
+             "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 8,
+             "vocab_size": words}  # fmt: skip
+    torch.manual_seed(0)
+    if family == "t5gemma":
+        module = {**sizes, "sliding_window": 8, "query_pre_attn_scalar": 8}
+        config: Any = transformers.T5GemmaConfig(encoder=module, decoder=module, vocab_size=words)
+        config.decoder_start_token_id = 0
+        return transformers.T5GemmaForConditionalGeneration(config)
+    if family == "bart":
+        counts = {"layers": 1, "attention_heads": 2, "ffn_dim": 32}
+        layers = {
+            f"{part}_{name}": n for part in ("encoder", "decoder") for name, n in counts.items()
+        }
+        marks = {"pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 1}
+        config = transformers.BartConfig(
+            vocab_size=words, d_model=16, decoder_start_token_id=1, **marks, **layers
+        )
+        return transformers.BartForConditionalGeneration(config)
+    if family == "gpt2":
+        config = transformers.GPT2Config(vocab_size=words, n_embd=16, n_layer=1, n_head=2)
+        return transformers.GPT2LMHeadModel(config)
+    return transformers.Qwen3ForCausalLM(transformers.Qwen3Config(**sizes))
+
+
+@pytest.mark.parametrize(
+    ("family", "kind"),
+    [("t5gemma", "seq2seq"), ("bart", "seq2seq"), ("gpt2", "causal"), ("qwen3", "causal")],
+)
+def test_every_family_is_loaded_learns_and_speaks(tmp_path: Path, family: str, kind: str) -> None:
+    made = tokenizer(ends=kind == "seq2seq")
+    small(family, len(made)).save_pretrained(tmp_path / "model")
+    made.save_pretrained(tmp_path / "model")
+    place, options = str(tmp_path / "model"), config()
+    assert backbones.kind_of(backbones.read_config(place, options)) == kind
+    codec = Codec(backbones.load_tokenizer(place, options), kind)
+    model = backbones.load_model(place, options, dropout=0.0)
+    encoded = encode_pairs(pairs(), codec, tmp_path, "k" * 64, longest_target=9, what="x")
+    batch = TextCollator(encoded, codec, training=True)([0, 1, 2])
+    batch.pop("numbers")
+    loss = model.train()(**batch, use_cache=False).loss
+    loss.backward()
+    assert torch.isfinite(loss)
+    asked = TextCollator(encoded, codec, training=False)([0, 2])
+    for beams in (1, 2):
+        assert len(generate(model.eval(), codec, asked, Decoding(beams, 4))) == 2
