@@ -149,7 +149,7 @@ class _Upload:
             contents,
             self.kind,
         )
-        with _quiet():
+        with quiet():
             done = self.client.create_commit(
                 self.repo,
                 self._operations(deleted),
@@ -208,8 +208,11 @@ class _Upload:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Show no progress bars where nobody watches, nor the library's notes on empty commits."""
+def quiet() -> Iterator[None]:
+    """Show no progress bars where nobody watches, and of the library's notes only the waits.
+
+    Others hold addresses with signatures, or tell of empty commits that are said elsewhere.
+    """
     from huggingface_hub.utils import (  # type: ignore[attr-defined]
         are_progress_bars_disabled,
         disable_progress_bars,
@@ -217,14 +220,19 @@ def _quiet() -> Iterator[None]:
     )
 
     hides = not sys.stderr.isatty() and not are_progress_bars_disabled()
-    logger = logging.getLogger("huggingface_hub")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    handlers = list(logging.getLogger("huggingface_hub").handlers)
+    for handler in handlers:
+        handler.addFilter(_tells_a_wait)
     if hides:
         disable_progress_bars()
     try:
         yield
     finally:
-        logger.setLevel(level)
+        for handler in handlers:
+            handler.removeFilter(_tells_a_wait)
         if hides:
             enable_progress_bars()
+
+
+def _tells_a_wait(record: logging.LogRecord) -> bool:
+    return record.getMessage().startswith(("Rate limited", "Retrying"))
