@@ -49,6 +49,21 @@ BACKBONES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
 }  # fmt: skip
 
+# more kinds, for the one test that they train at all
+OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "electra": (WORDPIECE, {"max_position_embeddings": 512, "embedding_size": 16}),
+    "distilbert": (
+        WORDPIECE,
+        {"max_position_embeddings": 512, "dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 48},
+    ),
+    "albert": (UNIGRAM, {"max_position_embeddings": 512, "embedding_size": 16}),
+    "xlm-roberta": (UNIGRAM, {"max_position_embeddings": 514, "type_vocab_size": 1}),
+    "big_bird": (
+        WORDPIECE,
+        {"max_position_embeddings": 1024, "attention_type": "block_sparse", "block_size": 16,
+         "num_random_blocks": 2},
+    ),
+}  # fmt: skip
 
 HARD = "Élan  Dovré’s  “Ash…” (1907–1944) was filmed."
 
@@ -112,7 +127,7 @@ def make_tokenizer(kind: str) -> PreTrainedTokenizerFast:
 
 def settings(kind: str = "bert", **options: Any) -> tuple[TwoWikiEncoderConfig, Any]:
     """A tiny configuration with its tokenizer."""
-    family, fields = BACKBONES[kind]
+    family, fields = {**BACKBONES, **OTHERS}[kind]
     tokenizer = make_tokenizer(family)
     backbone = AutoConfig.for_model(
         kind, vocab_size=len(tokenizer), **{**SIZES, "pad_token_id": 1, **fields}

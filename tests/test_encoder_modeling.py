@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModel, AutoModelForQuestionAnswering, AutoTokenizer
 
 import twowiki.modeling.registration  # noqa: F401
-from tests.small_encoder import BACKBONES, model_and_records, settings
+from tests.small_encoder import BACKBONES, OTHERS, model_and_records, settings
 from tests.small_model import GOLD_Q1, examples
 from tests.small_model import model_and_windows as baseline_model
 from twowiki.loading import load_model
@@ -49,8 +49,13 @@ def near(one: torch.Tensor, other: torch.Tensor, tolerance: float = 2e-5) -> Non
     torch.testing.assert_close(one, other, atol=tolerance, rtol=0)
 
 
-@pytest.mark.parametrize("kind", BACKBONES)
-@pytest.mark.parametrize("windows", [{}, {"window_tokens": 96, "window_stride": 8}])
+@pytest.mark.parametrize(
+    ("kind", "windows"),
+    [
+        *((kind, {}) for kind in (*BACKBONES, *OTHERS)),
+        *((kind, {"window_tokens": 96, "window_stride": 8}) for kind in BACKBONES),
+    ],
+)
 def test_every_backbone_gives_all_outputs_and_gradients(kind: str, windows: Any) -> None:
     model, records = model_and_records(kind, examples()[:3], **windows)
     batch = batch_of(model, records)
@@ -169,6 +174,15 @@ def test_an_absent_object_gives_its_pointer_no_gradient_at_all() -> None:
     assert output.losses["subject"] > 0
     batch["support_labels"][:] = -100
     assert model(**batch).losses["support"] == 0
+
+
+def test_a_batch_with_an_empty_question_has_finite_gradients() -> None:
+    given = [GOLD_Q1, GOLD_Q1._replace(question=""), GOLD_Q1._replace(evidences=(), answer=None)]
+    model, records = model_and_records("bert", given)
+    output = model.train()(**batch_of(model, records))
+    assert torch.isfinite(output.loss)
+    output.loss.backward()
+    assert all(torch.isfinite(p.grad).all() for p in model.parameters() if p.grad is not None)
 
 
 @pytest.mark.parametrize("kind", BACKBONES)
