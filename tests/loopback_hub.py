@@ -45,7 +45,7 @@ class Fault:
     times: int = 10**9
     after: bool = False  # drop only after the request was carried out
     headers: dict[str, str] = field(default_factory=dict)
-    body: dict[str, Any] = field(default_factory=dict)
+    body: Any = None
 
 
 class Repository:

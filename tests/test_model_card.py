@@ -101,9 +101,12 @@ def test_another_task_has_its_own_figures() -> None:
 
 def test_a_started_from_model_is_named() -> None:
     config = CONFIG | {"backbone_name": "someone/encoder"}
-    assert loaded(render_card({}, config, "me/m")).data.base_model == "someone/encoder"
-    local = CONFIG | {"backbone_name": "/home/me/encoder"}
-    assert "/home/me" not in render_card({}, local, "me/m")
+    card = render_card({}, config, "me/m")
+    assert loaded(card).data.base_model == "someone/encoder"
+    assert loaded(card).data.license is None
+    local = render_card({}, CONFIG | {"backbone_name": "/home/me/encoder"}, "me/m")
+    assert "/home/me" not in local
+    assert "| started from | encoder |" in local
 
 
 def test_without_a_report_nothing_is_claimed() -> None:

@@ -264,6 +264,24 @@ def test_what_the_hub_answers_is_told_in_a_sentence(
     assert hub.commits("model", MODEL) == 0
 
 
+@pytest.mark.parametrize("pattern", ["validate-yaml", "preupload", "commit/"])
+def test_an_answer_of_something_in_between_is_told(
+    hub: Hub, model: Path, capsys: pytest.CaptureFixture[str], pattern: str
+) -> None:
+    hub.faults = [Fault(pattern, status=200, body=b"<html>a proxy's page</html>")]
+    assert "cannot be read" in failed(capsys, "model", model, MODEL)
+
+
+def test_a_card_that_the_hub_refuses_is_told(
+    hub: Hub, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (model / "best" / "README.md").write_text("---\njust words\n---\n", encoding="utf-8")
+    text = failed(capsys, "model", model, MODEL)
+    assert "Invalid metadata in README.md: the metadata is no YAML" in text
+    (model / "best" / "README.md").write_bytes(b"\xff\xfe")
+    assert "no UTF-8 text" in failed(capsys, "model", model, MODEL)
+
+
 def test_a_server_that_repeats_the_token_does_not_bring_it_out(
     hub: Hub, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,8 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-Facts = Mapping[str, Any]
-JOINT = ("em", "f1", "sp_em", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_f1")
+from twowiki.hub.card_metadata import (
+    Facts,
+    card_metadata,
+    figures_of,
+    invented_data,
+    name_of,
+    run_config_of,
+    start_of,
+)
+
 MEANINGS = {
     "em": "answer, exact match",
     "f1": "answer, word F1",
@@ -25,97 +33,25 @@ MEANINGS = {
     "joint_f1": "all three together, F1",
     "rougeL": "ROUGE-L",
 }
-# how a run's report begins the name of data that is not about the real world, and what it is
-INVENTED = {"made-up examples": "made-up questions", "world ": "questions on a fictional world"}
 
 
 def render_card(report: Facts, config: Facts, repo: str) -> str:
     """Give the card's text: metadata, use, training, scores, limits."""
-    name = _name(report, config)
+    name = name_of(report, config)
     parts = [
-        f"---\n{_metadata(report, config, name)}\n---\n",
+        f"---\n{card_metadata(report, config, name)}\n---\n",
         f"# {name}\n",
         _summary(report, config),
         _use(config, repo),
-        _training(report),
+        _training(report, config),
         _scores(report),
         _limits(report, config),
     ]
     return "\n".join(part for part in parts if part).rstrip("\n") + "\n"
 
 
-def figures_of(metrics: Facts) -> list[str]:
-    """Name the figures to show: the joint metric's eight, or all that there are."""
-    if "joint_f1" in metrics:
-        return [name for name in JOINT if name in metrics]
-    return [name for name, value in metrics.items() if isinstance(value, (int, float))]
-
-
-def _name(report: Facts, config: Facts) -> str:
-    architecture = next(iter(config.get("architectures") or ()), "")
-    settings = str(_run_config(report).get("settings") or "")
-    return ", ".join(filter(None, [architecture or "twowiki model", settings]))
-
-
-def _run_config(report: Facts) -> Facts:
-    return report.get("config") or {}
-
-
-def _validation(report: Facts) -> Facts:
-    found: Facts = (report.get("data") or {}).get("validation") or {}
-    return found
-
-
-def _invented(report: Facts) -> str:
-    """Say what the data is if it is not about the real world; empty if it is."""
-    source = str(_validation(report).get("source", ""))
-    return next((what for start, what in INVENTED.items() if source.startswith(start)), "")
-
-
 def _answers_questions(config: Facts) -> bool:
     return str(config.get("model_type", "")).startswith("twowiki")
-
-
-def _metadata(report: Facts, config: Facts, name: str) -> str:
-    """Write the YAML header, with the scores as the hub's `model-index`."""
-    from huggingface_hub import EvalResult, ModelCardData
-
-    scores = report.get("scores") or {}
-    metrics = scores.get("metrics") or {}
-    validation = _validation(report)
-    science = "rougeL" in metrics
-    data = "ARC-DA" if science else "2WikiMultiHopQA"
-    shown = _invented(report) or data
-    results = [
-        EvalResult(
-            task_type="question-answering",
-            dataset_type="twowiki",
-            dataset_name=shown,
-            dataset_config=validation.get("config") or None,
-            dataset_split="validation",
-            dataset_args={"content": str(validation["content"])[:12]}
-            if validation.get("content")
-            else None,
-            metric_type="exact_match" if figure.endswith("em") else figure.rpartition("_")[2],
-            metric_name=figure,
-            metric_value=round(float(metrics[figure]), 4),
-            metric_config=scores.get("signature"),
-        )
-        for figure in figures_of(metrics)
-    ]
-    base = str(config.get("backbone_name") or config.get("base_model_name_or_path") or "")
-    base = base or str(_run_config(report).get("backbone") or "")
-    card = ModelCardData(
-        language="en",
-        license="apache-2.0",
-        library_name="transformers",
-        pipeline_tag="question-answering",
-        tags=[data, "science"] if science else [data, "multi-hop", "evidence-triples"],
-        base_model=base if re.fullmatch(r"[\w.-]+/[\w.-]+", base) else None,
-        model_name=name if results else None,
-        eval_results=results or None,
-    )
-    return str(card.to_yaml())
 
 
 def _summary(report: Facts, config: Facts) -> str:
@@ -125,7 +61,7 @@ def _summary(report: Facts, config: Facts) -> str:
         if _answers_questions(config)
         else "Answers questions from text to text.\n"
     )
-    if invented := _invented(report):
+    if invented := invented_data(report):
         said += (
             f"\n**Trained on {invented}**: it knows nothing of the real world, and its scores "
             "say that the machinery works, nothing about real questions.\n"
@@ -166,16 +102,18 @@ batches. With the package `twowiki` no code of the folder is run:
 '''
 
 
-def _training(report: Facts) -> str:
-    rows = list(_training_rows(report))
+def _training(report: Facts, model: Facts) -> str:
+    rows = list(_training_rows(report, model))
     if not rows:
         return ""
     lines = [f"| {what} | {said} |" for what, said in rows]
     return "\n".join(["## Training", "", "| | |", "|---|---|", *lines, ""])
 
 
-def _training_rows(report: Facts) -> Iterator[tuple[str, str]]:
-    config = _run_config(report)
+def _training_rows(report: Facts, model: Facts) -> Iterator[tuple[str, str]]:
+    config = run_config_of(report)
+    if start := start_of(report, model):
+        yield "started from", _public(start)
     for split, data in (report.get("data") or {}).items():
         if isinstance(data, Mapping) and (line := _data_line(data)):
             yield f"{split} data", line
@@ -306,6 +244,6 @@ def _limits(report: Facts, config: Facts) -> str:
         )
     if report.get("scores"):
         lines.append("The scores are those of the data that chose the best step: they flatter it.")
-    if _invented(report):
+    if invented_data(report):
         lines.append("Invented questions are more alike than real ones are.")
     return "\n".join([*lines, ""])

@@ -157,7 +157,7 @@ def _check_code(folder: Path, setting: str, names: set[str]) -> None:
                 file=folder,
                 remedy="Save the model again with save_pretrained: it copies the code",
             )
-        text = (folder / f"{module}.py").read_text(encoding="utf-8")
+        text = read_text(folder / f"{module}.py")
         modules += [first or second for first, second in _RELATIVE.findall(text)]
 
 
@@ -237,6 +237,14 @@ def check_space(folder: Path, kind: str, repo: str) -> Checked:
 
 def _modules(names: set[str]) -> Iterator[str]:
     return (name for name in names if name.endswith(".py") and name != "app.py")
+
+
+def read_text(path: Path) -> str:
+    """Read a text file."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"is no UTF-8 text ({error.reason})", file=path) from None
 
 
 def read_object(path: Path) -> dict[str, Any]:

@@ -19,10 +19,10 @@ KINDS = {"model": "model", "dataset": "dataset", "metric": "space", "demo": "spa
 BELONGS = {
     "model": (
         "config.json", "generation_config.json", "*.safetensors", "*.safetensors.index.json",
-        "adapter_config.json", "tokenizer*.json", "tokenizer.model", "special_tokens_map.json",
-        "added_tokens.json", "vocab.json", "vocab.txt", "merges.txt", "spiece.model",
-        "sentencepiece*.model", "chat_template*.jinja", "processor_config.json",
-        "preprocessor_config.json", "text_format.json", "*.py", "README.md", "LICENSE*", "NOTICE*",
+        "adapter_config.json", "tokenizer*.json", "*.model", "special_tokens_map.json",
+        "added_tokens.json", "vocab.json", "vocab.txt", "merges.txt", "chat_template*.jinja",
+        "processor_config.json", "preprocessor_config.json", "text_format.json", "*.py",
+        "README.md", "LICENSE*", "NOTICE*",
     ),
     "dataset": ("*.parquet", "README.md", "LICENSE*", "NOTICE*", "id_aliases.json", "*.bib"),
 }  # fmt: skip

@@ -5,6 +5,7 @@ Never an address with a signature, never a token: only what the server says, cle
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -51,8 +52,10 @@ def _said(error: BaseException) -> tuple[str, str]:
     response = getattr(error, "response", None)
     if isinstance(error, HfHubHTTPError) and response is not None:
         return _refused(int(response.status_code), response, _server_message(error))
+    if isinstance(error, json.JSONDecodeError):
+        return "the hub's answer cannot be read (no JSON)", AGAIN
     if isinstance(error, ValueError):
-        return f"was refused ({_first_line(str(error))})", AGAIN
+        return f"was refused ({_first_line(str(error), 2)})", "Mend that, and push again"
     name = type(error).__name__
     return f"the connection broke ({name}: {_first_line(str(error)) or 'no answer'})", AGAIN
 
@@ -82,6 +85,6 @@ def _server_message(error: Any) -> str:
     return _first_line(str(getattr(error, "server_message", "") or ""))
 
 
-def _first_line(text: str) -> str:
-    lines = [line.strip(" -") for line in text.splitlines() if line.strip(" -")]
-    return lines[0][:200].rstrip(".") if lines else ""
+def _first_line(text: str, count: int = 1) -> str:
+    lines = [line.strip(" -.") for line in text.splitlines() if line.strip(" -.")]
+    return ": ".join(lines[:count])[:200]

@@ -14,7 +14,7 @@ from typing import Any
 
 from twowiki.files import write_text
 from twowiki.hub.card_text import render_card
-from twowiki.hub.checks import read_object
+from twowiki.hub.checks import read_object, read_text
 
 _MARK = re.compile(r"\n<!-- written by twowiki (?P<hash>[0-9a-f]{16}) -->\n?\Z")
 PLACE = "path/or/owner/name"  # what the snippets load until a repository is known
@@ -42,7 +42,7 @@ def card_for(
 ) -> str | None:
     """Give the card that a model's folder should have; None if the one it has may stay."""
     place = folder / "README.md"
-    there = place.read_text(encoding="utf-8") if place.is_file() else None
+    there = read_text(place) if place.is_file() else None
     if there is not None and not is_unedited(there):
         return None
     report = report or find_report(folder)

@@ -133,7 +133,7 @@ class _Upload:
 
         self.repo, self.kind, self.type = repo, kind, KINDS[kind]
         self.checked, self.message, self.made = checked, message, False
-        self.client = HfApi(endpoint=os.environ.get("HF_ENDPOINT") or None)
+        self.client = HfApi(endpoint=os.environ.get("HF_ENDPOINT", "").rstrip("/") or None)
 
     def run(
         self, private: bool, revision: str | None, create_pr: bool, tokens: list[str]
