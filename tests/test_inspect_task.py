@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -129,8 +130,9 @@ def test_what_cannot_be_asked_is_said(options: Any, message: str, tmp_path: Path
     from twowiki.inspect_task import two_wiki
 
     given = {"source": str(write(tmp_path / "dev.json", [gold()])), **options}
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=message) as caught:
         two_wiki(**given)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
     hidden = str(write(tmp_path / "test.json", [gold(answer="")]))
     with pytest.raises(DataError, match="no gold answer"):
         two_wiki(hidden)
@@ -149,12 +151,25 @@ model = get_model("mockllm/model", custom_outputs=[reply])
 print(log.status, log.results.scores[0].metrics["em"].value)
 """
     path = write(tmp_path / "dev.json", [gold()])
-    ran = subprocess.run(
-        [sys.executable, "-c", code, str(path)],
-        cwd=tmp_path,
-        env={**os.environ, "INSPECT_LOG_DIR": str(tmp_path / "logs")},
+    ran = python(tmp_path, "-c", code, str(path))
+    assert ran.stdout.split() == ["success", "100.0"], ran.stdout + ran.stderr
+
+
+def test_the_command_line_says_in_one_line_what_is_wrong(tmp_path: Path) -> None:
+    command = ("eval", "twowiki/two_wiki", "-T", "source=no[b].json", "--model", "mockllm/model")
+    ran = python(tmp_path, "-m", "inspect_ai", *command)
+    assert ran.returncode == 1
+    said = ran.stdout + ran.stderr
+    assert "no[b].json: no such file or folder. Check the path" in said
+    assert "Traceback" not in said
+
+
+def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env={**os.environ, "INSPECT_LOG_DIR": str(folder / "logs")},
         capture_output=True,
         text=True,
         timeout=400,
     )
-    assert ran.stdout.split() == ["success", "100.0"], ran.stdout + ran.stderr

@@ -10,6 +10,7 @@ means (0-100), by question type too. `outputs_of` takes a log's texts back to th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from os import PathLike
 from typing import Any
@@ -25,6 +26,7 @@ from inspect_ai.model import (
 )
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
 from inspect_ai.solver import TaskState, generate
+from rich.markup import escape
 
 from twowiki.aliases import read_aliases
 from twowiki.errors import DataError
@@ -39,6 +41,11 @@ from twowiki.schema import TWO_WIKI_TYPES, Example, Prediction
 from twowiki.scoring import Scorer as JointScorer
 from twowiki.signature import Settings
 
+try:  # the one error that inspect-ai shows without a traceback
+    from inspect_ai._util.error import PrerequisiteError
+except ImportError:
+    PrerequisiteError = Exception  # type: ignore[misc, assignment]
+
 BY_TYPE = ("f1", "sp_f1", "evi_f1", "joint_em", "joint_f1")
 _MESSAGES = {
     "system": ChatMessageSystem,
@@ -47,7 +54,41 @@ _MESSAGES = {
 }
 
 
+class TaskError(DataError, PrerequisiteError):
+    """A `DataError` that inspect-ai shows in one line, without a traceback."""
+
+    def __init__(self, error: DataError) -> None:
+        DataError.__init__(
+            self,
+            error.problem,
+            file=error.file,
+            record=error.record,
+            field=error.field,
+            remedy=error.remedy,
+        )
+        self.message = escape(str(self))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        plain = DataError(
+            self.problem,
+            file=self.file,
+            record=self.record,
+            field=self.field,
+            remedy=self.remedy,
+        )
+        return TaskError, (plain,)
+
+
+@contextmanager
+def _in_one_line() -> Iterator[None]:
+    try:
+        yield
+    except DataError as error:
+        raise TaskError(error) from None
+
+
 @task
+@_in_one_line()
 def two_wiki(
     source: str,
     split: str | None = None,
