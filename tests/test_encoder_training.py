@@ -195,10 +195,14 @@ def test_relations_that_a_model_does_not_know_are_added_and_the_others_stay(
     torch.testing.assert_close(after[..., : len(known)], before[..., :-1])
     torch.testing.assert_close(after[..., -1], before[..., -1])
     model.save_pretrained(tmp_path)
-    config = EncoderConfig(init_from=str(tmp_path), model_options={"support_threshold": 0.3})
+    options = {"support_threshold": 0.3, "backbone_dropout": 0.25}
+    config = EncoderConfig(init_from=str(tmp_path), model_options=options)
     again = load_saved(config, tmp_path, ["another", *known])
     assert again.config.relations[-1] == "another"
     assert again.config.support_threshold == 0.3
+    assert again.backbone.encoder.layer[0].output.dropout.p == 0.25
+    with pytest.raises(DataError, match="512 tokens"):
+        load_saved(EncoderConfig(model_options={"window_tokens": 999}), tmp_path, known)
     assert again.relation_head.out_features == len(known) + 4
 
 

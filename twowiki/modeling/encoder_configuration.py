@@ -118,14 +118,20 @@ class TwoWikiEncoderConfig(PretrainedConfig):
             raise ValueError(f"assignment is 'optimal' or 'ordered', not {self.assignment!r}")
         if not 1 <= self.triple_slots <= MOST_SLOTS:
             raise ValueError(f"triple_slots is 1 to {MOST_SLOTS}, not {self.triple_slots}")
-        if self.backbone_config is not None:
-            self._check_window()
-            for name in _DROPOUTS:
-                if self.backbone_dropout >= 0 and hasattr(self.backbone_config, name):
-                    setattr(self.backbone_config, name, self.backbone_dropout)
+        self.settle()
         super().__post_init__(**kwargs)
 
-    def _check_window(self) -> None:
+    def settle(self) -> None:
+        """Give the backbone its dropout, and check its windows; after a field is changed.
+
+        Raises:
+            ValueError: the backbone cannot read such windows; with the numbers.
+        """
+        if self.backbone_config is None:
+            return
+        for name in _DROPOUTS:
+            if self.backbone_dropout >= 0 and hasattr(self.backbone_config, name):
+                setattr(self.backbone_config, name, self.backbone_dropout)
         longest = longest_input(self.backbone_config)
         if longest and self.window_tokens > longest:
             raise ValueError(

@@ -112,6 +112,7 @@ def load_saved(config: EncoderConfig, saved: Path, relations: list[str]) -> TwoW
         settings = TwoWikiEncoderConfig.from_pretrained(saved)
         for name, value in config.model_options.items():
             setattr(settings, name, value)
+        settings.settle()
         model: TwoWikiForMultihopQA = TwoWikiForMultihopQA.from_pretrained(
             saved, config=settings, dtype=torch.float32, **chosen
         )
