@@ -131,8 +131,58 @@ def score_sets(
         rows.append(row)
         inspector.look(prediction, gold, row, context)
         content.add(gold)
+    compared = None if other is None else _compared(scorer, rows, other, true, resampling)
+    return assemble(
+        said,
+        true,
+        settings,
+        rows,
+        inspector,
+        gold_hash=content.hexdigest(),
+        extra=extra,
+        names=names,
+        chosen=chosen,
+        resampling=resampling,
+        by_type=by_type,
+        comparison=compared,
+        command=command,
+    )
+
+
+def assemble(
+    said: PredictionSet,
+    true: GoldSet,
+    settings: Settings,
+    rows: list[Row],
+    inspector: Inspector,
+    *,
+    gold_hash: str,
+    extra: tuple[str, ...],
+    names: AliasTable | None,
+    chosen: tuple[str, ...] | None,
+    resampling: Resampling,
+    by_type: bool,
+    comparison: Comparison | None = None,
+    command: str | None = None,
+) -> Report:
+    """Put scored rows into a report: the signature, the sources, and what a reader should know.
+
+    Args:
+        said: the predictions.
+        true: the gold that was scored; its ids and what is said of it count here, no contexts.
+        settings: the variant of the metric.
+        rows: the scored examples, in the gold's order.
+        inspector: what has looked at each of them.
+        gold_hash: hash of the scored gold.
+        extra: the predicted ids that the gold does not know.
+        names: other names by Wikidata id.
+        chosen: the ids that were scored alone.
+        resampling: how chance is drawn.
+        by_type: put the means by question type into the output.
+        comparison: another system on the same gold.
+        command: the command line to keep.
+    """
     missing = tuple([row.id for row in rows if row.missing])
-    gold_hash = content.hexdigest()
     return Report(
         rows=rows,
         settings=settings,
@@ -152,7 +202,7 @@ def score_sets(
         subset=chosen,
         resampling=resampling,
         by_type=by_type,
-        comparison=None if other is None else _compared(scorer, rows, other, true, resampling),
+        comparison=comparison,
         warnings=tuple(explain(settings, said, true, names is not None, rows, extra, inspector)),
         command=command,
     )

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from twowiki.aliases import AliasTable
-from twowiki.checks import Inspector, explain
+from twowiki.checks import Inspector
 from twowiki.errors import DataError
 from twowiki.fields import parse_context
 from twowiki.gold import ABSENT, HIDDEN, IN_MEMORY, GoldSet, gold_of, refuse_hidden
-from twowiki.hashing import GoldHash, hash_of_predictions, hash_of_texts, hashed
+from twowiki.hashing import GoldHash
+from twowiki.joint_metric import assemble
 from twowiki.json_files import Source
 from twowiki.pages.outcomes import Checked, Judge
 from twowiki.pages.sample import EvenSample
@@ -26,7 +27,7 @@ from twowiki.report import UNTYPED, Report, Resampling
 from twowiki.rows import Gold, Row, no_names
 from twowiki.schema import Paragraph, Prediction
 from twowiki.scoring import Scorer
-from twowiki.signature import Settings, signature_of
+from twowiki.signature import Settings
 
 
 class Shown(NamedTuple):
@@ -186,34 +187,19 @@ class _Scan:
         command: str | None,
     ) -> Report:
         """Put the rows into a report, as `twowiki.score` does."""
-        said, rows, gold_hash = self.said, self.rows, self.content.hexdigest()
-        extra = tuple([name for name in said.ids() if name not in self._ids])
-        light = [Gold(row.id, "", (), ()) for row in rows]
-        true = GoldSet(light, (), origin, dict(self._lacking), self._has_ids)
-        missing = tuple([row.id for row in rows if row.missing])
-        aliases = names is not None
-        return Report(
-            rows=rows,
-            settings=self.settings,
-            signature=signature_of(
-                self.settings,
-                aliases=aliases,
-                missing=len(missing),
-                n=len(rows),
-                gold=gold_hash,
-                subset=None if chosen is None else hash_of_texts(sorted(chosen)),
-            ),
-            predictions=hashed(said.source, lambda: hash_of_predictions(said)),
-            gold=hashed(origin, lambda: gold_hash),
-            aliases=None if names is None else (names.source or Source(IN_MEMORY, "")),
-            missing_ids=missing,
-            extra_ids=extra,
-            subset=None if chosen is None else tuple(chosen),
+        light = [Gold(row.id, "", (), ()) for row in self.rows]
+        return assemble(
+            self.said,
+            GoldSet(light, (), origin, dict(self._lacking), self._has_ids),
+            self.settings,
+            self.rows,
+            self.inspector,
+            gold_hash=self.content.hexdigest(),
+            extra=tuple([name for name in self.said.ids() if name not in self._ids]),
+            names=names,
+            chosen=None if chosen is None else tuple(chosen),
             resampling=resampling,
             by_type=True,
-            warnings=tuple(
-                explain(self.settings, said, true, aliases, rows, extra, self.inspector)
-            ),
             command=command,
         )
 
