@@ -175,6 +175,17 @@ def test_a_folder_is_loaded_without_asking_for_its_code(folder: Path) -> None:
     assert {"pipeline.py", "asking.py", "sentences.py"} <= {p.name for p in folder.glob("*.py")}
 
 
+def test_a_folder_is_loaded_from_within_and_asked_from_elsewhere(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from transformers import AutoModel
+
+    monkeypatch.chdir(folder)
+    models = [twowiki.load_model("."), AutoModel.from_pretrained(".", trust_remote_code=False)]
+    monkeypatch.chdir(tmp_path)
+    assert models[0].predict(QUESTION, PAIRS) == models[1].predict(QUESTION, PAIRS)
+
+
 def test_the_folder_of_a_run_is_that_of_its_best_model(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"task": "baseline"}', encoding="utf-8")
     (tmp_path / "best").symlink_to(folder)

@@ -5,6 +5,7 @@ No data set is needed, and nothing but the files beside a saved model.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -39,7 +40,8 @@ class PredictsAnswers:
     config: Any
     training: bool
     answer_tokenizer: Any = None
-    tokenizer_place: tuple[tuple[str, Any], ...] = ()
+    tokenizer_place: str = ""
+    tokenizer_options: tuple[tuple[str, Any], ...] = ()
 
     def predict(
         self,
@@ -147,13 +149,13 @@ class PredictsAnswers:
     def own_tokenizer(self) -> Any:
         """Give the tokenizer saved with the model, of the same revision."""
         if self.answer_tokenizer is None:
-            place = str(getattr(self, "name_or_path", ""))
+            place = self.tokenizer_place or str(getattr(self, "name_or_path", ""))
             if not place:
                 raise ValueError(
                     "this model was not loaded from a folder that holds its tokenizer: pass "
                     "tokenizer=..., or load the model with from_pretrained"
                 )
-            self.answer_tokenizer = self.load_tokenizer(place, **dict(self.tokenizer_place))
+            self.answer_tokenizer = self.load_tokenizer(place, **dict(self.tokenizer_options))
         return self.answer_tokenizer
 
     def load_tokenizer(self, place: str, **options: Any) -> Any:
@@ -172,7 +174,9 @@ class PredictsAnswers:
         loaded = super().from_pretrained(place, *given, **options)  # type: ignore[misc]
         model = loaded[0] if isinstance(loaded, tuple) else loaded
         kept = {name: options[name] for name in PLACE_OPTIONS if options.get(name) is not None}
-        model.tokenizer_place = tuple(kept.items())
+        model.tokenizer_options = tuple(kept.items())
+        if os.path.isdir(place):  # wherever the working directory is by then
+            model.tokenizer_place = os.path.abspath(place)
         if isinstance(token := options.get("token"), str):  # used now, and kept nowhere
             model.answer_tokenizer = model.load_tokenizer(place, token=token, **kept)
         return loaded
