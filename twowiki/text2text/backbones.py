@@ -122,8 +122,17 @@ def load_model(model: str, options: Options, *, dtype: str = "float32", dropout:
     place = place_of(model)
     given: dict[str, Any] = {"dtype": getattr(torch, dtype)}
     if place.gguf is None:
-        given["config"] = config
-    return _loaded(auto, model, place, options, **given)
+        return _loaded(auto, model, place, options, config=config, **given)
+    unpack = getattr(transformers, "GgufConfig", None)  # newer versions can keep weights packed
+    if unpack is not None:
+        given["quantization_config"] = unpack(dequantize=True)
+    loaded = _loaded(auto, model, place, options, **given)
+    quantizer = getattr(loaded, "hf_quantizer", None)
+    if quantizer is not None:  # the weights are plain ones now: they can be trained and saved
+        quantizer.remove_quantization_config(loaded)
+    if dropout >= 0:
+        set_dropout(loaded.config, dropout)
+    return loaded
 
 
 def build_tiny(name: str, tokenizer: Any, *, width: int, layers: int, dropout: float) -> Any:
