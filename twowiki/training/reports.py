@@ -105,7 +105,8 @@ def draw_curves(history: Sequence[Mapping[str, Any]], path: Path, metric: str) -
         values = [record["metrics"].get(name) for record in scores]
         right.plot([record["step"] for record in scores], values, marker=".", label=name)
     right.set(xlabel="step", ylabel="validation, percent", ylim=(0, 100))
-    right.legend(fontsize="small")
+    if right.lines:
+        right.legend(fontsize="small")
     aside = path.with_name(f".{path.name}")
     figure.savefig(aside, dpi=120, format="png", metadata={"Software": ""})
     pyplot.close(figure)
