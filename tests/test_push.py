@@ -495,6 +495,18 @@ def test_a_card_that_was_edited_stays(hub: Hub, model: Path) -> None:
     assert "My limits" in card.read_text(encoding="utf-8")
 
 
+def test_a_folder_that_cannot_be_written_to_is_pushed_with_its_card(
+    hub: Hub, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise DataError("cannot be written")
+
+    monkeypatch.setattr("twowiki.hub.checks.write_text", full)
+    assert push(model, MODEL).changed
+    assert MODEL in hub.tree("model", MODEL)["README.md"].decode()
+    assert not (model / "best" / "README.md").exists()
+
+
 DATA_FAULTS = [
     (lambda folder: [path.unlink() for path in folder.rglob("*.parquet")], "no Parquet"),
     (lambda folder: cut(next(folder.rglob("*.parquet")).relative_to(folder))(folder), "cut off"),

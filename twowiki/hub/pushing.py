@@ -11,7 +11,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -86,7 +86,8 @@ def push(
         raise DataError(
             "a pull request is opened against main: give no branch beside it", field="create-pr"
         )
-    checked.write_card()
+    with suppress(DataError):  # a folder that cannot be written to is pushed all the same
+        checked.write_card()
     upload = _Upload(repo, kind, checked, message or f"Upload the {kind}")
     try:
         return upload.run(private, revision, create_pr, tokens)
