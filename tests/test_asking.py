@@ -209,7 +209,7 @@ def test_what_is_no_model_is_told(folder: Path, tmp_path: Path) -> None:
 
 
 def test_the_pipeline_answers_one_and_many(folder: Path) -> None:
-    ask = twowiki.pipeline("multihop-qa", model=str(folder), device="cpu")
+    ask = twowiki.pipeline(model=folder, device="cpu")
     one = ask(QUESTION, TEXTS)
     assert one == twowiki.load_model(folder).predict(QUESTION, TEXTS)
     assert ask(question=QUESTION, paragraphs=TEXTS) == one
@@ -244,8 +244,8 @@ def test_the_examples_of_the_docs_run(folder: Path) -> None:
         "dataset": [{"question": QUESTION, "context": PAIRS}] * 3,
     }
     for block in blocks:
-        code = block.split("```")[0].replace("runs/tiny/best", "runs/tiny")
-        code = code.replace("runs/tiny", str(folder)).replace("device=0", "device='cpu'")
+        code = block.split("```")[0].replace("runs/tiny", str(folder))
+        code = code.replace("device=0", "device='cpu'")
         exec(code, names)
     assert names["said"]["answer"] == names["ask"](QUESTION, PAIRS)["answer"]
 

@@ -61,12 +61,20 @@ def load_model(
     return model.eval()
 
 
-def pipeline(task: str | None = None, model: Any = None, **options: Any) -> Any:
-    """Make a transformers pipeline, "multihop-qa" among the tasks it knows."""
+def pipeline(task: str = "multihop-qa", model: Any = None, **options: Any) -> Any:
+    """Make a transformers pipeline, of our own task unless another is named.
+
+    Args:
+        task: "multihop-qa", or any that transformers knows.
+        model: a folder (also of a run), a repository as owner/name, or a loaded model.
+        **options: as for `transformers.pipeline`: device, batch_size, revision, ...
+    """
     import transformers
 
     import twowiki.modeling.registration  # noqa: F401
 
+    if isinstance(model, (str, Path)) and Path(model).expanduser().is_dir():
+        model = str(model_folder(Path(model).expanduser()))
     make: Any = transformers.pipeline
     return make(task, model=model, **options)
 
