@@ -2,11 +2,12 @@
 
 Two comparisons. `--real FILE`: cross-validation over a file of real items, every item predicted
 once by a model that has not seen it. `--made-up N`: both train on N made-up questions and are
-tested on others. Word vectors are trained from scratch on both sides (the published ones are
-frozen GloVe vectors, which nobody can use untrained). The optimiser and rate of each side is the
-best of the same four on a part of the first training set. Prints a table with the paired
-randomization test over the pooled predictions. It takes hours at useful budgets; start it with
-`nice -n 19` and OMP_NUM_THREADS=1.
+tested on others. `--init-corrected` and `--init-reproduce` let both go on from models that were
+trained for as long on other data. Word vectors are trained from scratch on both sides (the
+published ones are frozen GloVe vectors, which nobody can use untrained). The optimiser and rate of
+each side is the best of the same four on a part of the first training set. Prints a table with
+the paired randomization test over the pooled predictions. It takes hours at useful budgets; start
+it with `nice -n 19` and OMP_NUM_THREADS=1.
 """
 
 from __future__ import annotations
@@ -50,6 +51,9 @@ def main() -> None:
     parser.add_argument("--tuning-minutes", type=float, default=1.0, help="of each rate tried")
     parser.add_argument("--folds", type=int, default=5, help="of the cross-validation")
     parser.add_argument("--batch", type=int, default=16, help="examples a step, both sides")
+    for name in SETTINGS:
+        text = f"trained {name} model that every {name} training goes on from"
+        parser.add_argument(f"--init-{name}", type=Path, metavar="DIR", help=text)
     parser.add_argument("--workers", type=int, default=1, help="trainings at once")
     parser.add_argument("--width", type=float, default=1.0, help="part of the published width")
     given = parser.parse_args()
@@ -119,8 +123,10 @@ def train(
             (Path(folder) / name).write_text(json.dumps(records), encoding="utf-8")
         command = [sys.executable, str(ROOT / "train.py"), "--settings", settings]
         command += [*SHARED.split(), *RECIPES[recipe].split()]
-        for name, size in sizes_of(settings, given.width).items():
-            command += [f"--{name}", str(size)]
+        start = getattr(given, f"init_{settings}")
+        sizes = {"init_from": start} if start else sizes_of(settings, given.width)
+        for name, value in sizes.items():
+            command += [f"--{name}", str(value)]
         command += ["--data_dir", folder, "--output_dir", f"{folder}/run"]
         command += ["--batch_size", str(given.batch), "--metric", "joint_f1", "--patience", "0"]
         command += ["--max_cpu_minutes", str(minutes), "--eval_every", "1000000000"]
@@ -136,7 +142,7 @@ def train(
         return report, json.loads((run / "predictions.json").read_text(encoding="utf-8"))
 
 
-def sizes_of(settings: str, width: float) -> dict[str, int]:
+def sizes_of(settings: str, width: float) -> dict[str, Any]:
     """Give both sides' sizes: as published (within 3% of the weights), or a part of that."""
     hidden = 80 if settings == "reproduce" else 100
     whole = {"hidden_size": hidden, "char_hidden": 100, "relation_dim": 100, "word_dim": 100}
@@ -166,10 +172,11 @@ def show(
         name: numpy.array([[row[key] for key in FIGURES] for row in report.per_example()])
         for name, report in reports.items()
     }
+    started = any(getattr(given, f"init_{name}") for name in SETTINGS)
+    sizes = "from trained models" if started else f"{given.width:g} of the published width"
     print(
-        f"\n{title}, {given.minutes:g} CPU minutes a training, batches of {given.batch}, ", end=""
+        f"\n{title}, {given.minutes:g} CPU minutes a training, batches of {given.batch}, {sizes}\n"
     )
-    print(f"{given.width:g} of the published width\n")
     print(f"| settings | optimiser, rate | steps | {' | '.join(FIGURES)} |")
     print(f"|---|---|---|{'---|' * len(FIGURES)}")
     for name, report in reports.items():

@@ -74,9 +74,9 @@ def test_python_blocks_compile(page: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda p: p.name)
 def test_every_config_parses(path: Path) -> None:
-    from twowiki.training.config import parse_config
+    from twowiki.training.tasks import read_config
 
-    assert parse_config(["--config", str(path)]).output_dir
+    assert read_config(["--config", str(path)]).output_dir
 
 
 def test_make_targets_of_the_readme_exist() -> None:
