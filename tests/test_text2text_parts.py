@@ -10,36 +10,17 @@ import pytest
 import torch
 
 from tests.arc_da_files import write_lines
+from tests.text_models import TEXTS, config, model_of, pairs, tokenizer
 from twowiki.errors import DataError
 from twowiki.journal import Journal
-from twowiki.text2text import backbones, generation
+from twowiki.text2text import generation
 from twowiki.text2text.arc_da_data import read_data
 from twowiki.text2text.codec import IGNORED, Codec, read_format
 from twowiki.text2text.config import ArcDaConfig, TwoWikiTextConfig
 from twowiki.text2text.encoding import Pair, TextCollator, encode_pairs
 from twowiki.text2text.epochs import EpochBatchSampler
 from twowiki.text2text.generation import Decoding, generate
-from twowiki.text2text.tiny import make_model, make_tokenizer
 from twowiki.training.run_config import make_settings, read_settings
-
-TEXTS = ["What melts ice? heat", "Where do plants grow? soil", "gravity pulls things down 水 é"]
-TEMPLATE = (
-    "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
-)
-
-
-def tokenizer(*, ends: bool = True, chat: bool = False) -> Any:
-    made = make_tokenizer(TEXTS, 400, ends=ends)
-    if chat:
-        made.add_special_tokens({"additional_special_tokens": ["<|end|>", "<|assistant|>"]})
-        made.chat_template = TEMPLATE
-    return made
-
-
-def model_of(name: str, made: Any, seed: int = 0) -> Any:
-    torch.manual_seed(seed)
-    return make_model(name, made, width=32, layers=2, dropout=-1).eval()
 
 
 @pytest.mark.parametrize("text", [*TEXTS, "ÅΩ 水は\u200b \ttab", "a  b", ""])
@@ -77,14 +58,6 @@ def test_a_chat_template_is_used_and_its_end_mark_learnt() -> None:
     assert codec.tokenizer.eos_token_id in codec.end_ids
     assert not Codec(codec.tokenizer, "causal", "no").uses_chat
     assert not Codec(codec.tokenizer, "seq2seq").uses_chat
-
-
-def pairs() -> list[Pair]:
-    return [
-        Pair(0, 0, "What melts ice?", "heat", ("context is cut",)),
-        Pair(0, 0, "What melts ice?", "a warm and sunny day in spring"),
-        Pair(1, 1, "水?", ""),
-    ]
 
 
 def test_encoded_pairs_are_made_once_and_cut_targets_counted(tmp_path: Path) -> None:
@@ -198,10 +171,6 @@ def test_an_epoch_is_the_same_again_and_every_pair_is_in_its_batches() -> None:
     assert sorted(n for batch in order(3) for n in batch) == list(range(3, 53))
 
 
-def config(**settings: Any) -> ArcDaConfig:
-    return make_settings(ArcDaConfig, {"data_dir": "x", **settings})
-
-
 def test_settings_of_a_run_are_checked_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     config().check()
     make_settings(TwoWikiTextConfig, {}).check()
@@ -245,62 +214,6 @@ def test_every_setting_has_its_help(capsys: pytest.CaptureFixture[str]) -> None:
             read_settings(kind, ["--help"])
         assert stopped.value.code == 0
         assert "--num_beams" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("make", "says"),
-    [
-        (lambda folder: folder / "none", "no such folder"),
-        (lambda folder: folder, r"holds no model \(no config.json\)"),
-        (lambda folder: folder / "file.txt", "is a file, not a model's folder"),
-        (lambda folder: folder / "none.gguf", "no such file"),
-        (lambda folder: folder / "broken", "cannot be loaded"),
-        (lambda _: "nobody/has-this-model", "cannot be loaded"),
-    ],
-)
-def test_a_missing_model_is_one_sentence(
-    tmp_path: Path, make: Any, says: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import huggingface_hub.constants
-
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    (tmp_path / "file.txt").write_text("x", encoding="utf-8")
-    (tmp_path / "broken").mkdir()
-    (tmp_path / "broken" / "config.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(DataError, match=says) as raised:
-        backbones.load_model(str(make(tmp_path)), config())
-    assert "Traceback" not in str(raised.value)
-    assert "\n" not in str(raised.value)
-
-
-def test_adapters_are_worked_in_when_saved_and_leave_the_model_alone(tmp_path: Path) -> None:
-    pytest.importorskip("peft")
-    made = tokenizer()
-    for name, kind in (("tiny-t5", "seq2seq"), ("tiny-causal", "causal")):
-        base = model_of(name, made)
-        adapted = backbones.add_adapters(base, kind, rank=4, alpha=8, dropout=0.0, targets=[])
-        trained = {n for n, p in adapted.named_parameters() if p.requires_grad}
-        assert trained
-        assert all("lora_" in one for one in trained)
-        for parameter_name, parameter in adapted.named_parameters():
-            if "lora_B" in parameter_name:
-                torch.nn.init.normal_(parameter, std=0.2)
-        adapted.eval()
-        before = {n: p.clone() for n, p in adapted.state_dict().items()}
-        backbones.save_merged(adapted, tmp_path / name)
-        made.save_pretrained(tmp_path / name)
-        assert all(torch.equal(before[n], p) for n, p in adapted.state_dict().items())
-        loaded = backbones.load_model(str(tmp_path / name), config()).eval()
-        inputs: dict[str, Any] = {"input_ids": torch.tensor([[5, 6, 7]])}
-        if kind == "seq2seq":
-            inputs["decoder_input_ids"] = torch.tensor([[0, 5]])
-        with torch.no_grad():
-            torch.testing.assert_close(loaded(**inputs).logits, adapted(**inputs).logits)
-        assert (tmp_path / name / "adapter" / "adapter_config.json").is_file()
-    with pytest.raises(DataError, match="Its layers are called"):
-        backbones.add_adapters(
-            model_of("tiny-t5", made), "seq2seq", rank=2, alpha=2, dropout=0, targets=["nolayer"]
-        )
 
 
 def test_a_models_format_is_read_or_refused(tmp_path: Path) -> None:
@@ -366,55 +279,3 @@ def test_a_journal_goes_on_after_a_torn_line_and_refuses_other_work(tmp_path: Pa
     assert not Journal(path, {"model": "n"}, key="id", restart=True).records
     path.write_text("no journal\n", encoding="utf-8")
     assert not Journal(path, {"model": "n"}, key="id").records
-
-
-def small(family: str, words: int) -> Any:
-    """Make a small random model of a family that users bring."""
-    import transformers
-
-    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1,
-             "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 8,
-             "vocab_size": words}  # fmt: skip
-    torch.manual_seed(0)
-    if family == "t5gemma":
-        module = {**sizes, "sliding_window": 8, "query_pre_attn_scalar": 8}
-        config: Any = transformers.T5GemmaConfig(encoder=module, decoder=module, vocab_size=words)
-        config.decoder_start_token_id = 0
-        return transformers.T5GemmaForConditionalGeneration(config)
-    if family == "bart":
-        counts = {"layers": 1, "attention_heads": 2, "ffn_dim": 32}
-        layers = {
-            f"{part}_{name}": n for part in ("encoder", "decoder") for name, n in counts.items()
-        }
-        marks = {"pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 1}
-        config = transformers.BartConfig(
-            vocab_size=words, d_model=16, decoder_start_token_id=1, **marks, **layers
-        )
-        return transformers.BartForConditionalGeneration(config)
-    if family == "gpt2":
-        config = transformers.GPT2Config(vocab_size=words, n_embd=16, n_layer=1, n_head=2)
-        return transformers.GPT2LMHeadModel(config)
-    return transformers.Qwen3ForCausalLM(transformers.Qwen3Config(**sizes))
-
-
-@pytest.mark.parametrize(
-    ("family", "kind"),
-    [("t5gemma", "seq2seq"), ("bart", "seq2seq"), ("gpt2", "causal"), ("qwen3", "causal")],
-)
-def test_every_family_is_loaded_learns_and_speaks(tmp_path: Path, family: str, kind: str) -> None:
-    made = tokenizer(ends=kind == "seq2seq")
-    small(family, len(made)).save_pretrained(tmp_path / "model")
-    made.save_pretrained(tmp_path / "model")
-    place, options = str(tmp_path / "model"), config()
-    assert backbones.kind_of(backbones.read_config(place, options)) == kind
-    codec = Codec(backbones.load_tokenizer(place, options), kind)
-    model = backbones.load_model(place, options, dropout=0.0)
-    encoded = encode_pairs(pairs(), codec, tmp_path, "k" * 64, longest_target=9, what="x")
-    batch = TextCollator(encoded, codec, training=True)([0, 1, 2])
-    batch.pop("numbers")
-    loss = model.train()(**batch, use_cache=False).loss
-    loss.backward()
-    assert torch.isfinite(loss)
-    asked = TextCollator(encoded, codec, training=False)([0, 2])
-    for beams in (1, 2):
-        assert len(generate(model.eval(), codec, asked, Decoding(beams, 4))) == 2
