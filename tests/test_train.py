@@ -268,7 +268,6 @@ def test_a_batch_that_does_not_fit_is_made_smaller(
     monkeypatch.syspath_prepend(str(ROOT))
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
     import train
-
     from twowiki.training import evaluation
 
     make_loader = evaluation.make_loader
