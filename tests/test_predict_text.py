@@ -330,11 +330,14 @@ def test_bad_calls_are_one_sentence(
     says("must be at least 1", "--model", causal, dev, out, *task, "--batch-size", 0)
     says("no such folder", "--model", tmp_path / "none", dev, out, *task)
     says("no such file", "--model", causal, tmp_path / "none.jsonl", out, *task)
+    mixed = ["predict", str(causal), "--task", "arc_da", str(dev), "--limit", "1", str(out)]
+    assert main(mixed) == 0  # paths between flags
+    capsys.readouterr()
     release = tmp_path / "release"
     for name in ("train", "dev"):
         write_lines(release / f"{name}.jsonl", read_lines(dev))
     says("Name one with --split", "--model", causal, release, out, *task)
-    assert predict(causal, release, out, "--split", "dev") == 0
+    assert predict(causal, release, out, "--split", "dev", "--restart") == 0
 
 
 def test_questions_without_gold_are_answered_and_not_scored(

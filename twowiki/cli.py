@@ -86,7 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.add_arguments(parser)
-    args = parser.parse_args(given[1:])
+    intermixed = getattr(module, "INTERMIXED", False)  # paths may stand between the flags
+    args = (parser.parse_intermixed_args if intermixed else parser.parse_args)(given[1:])
     args.command_line = shlex.join(["twowiki", *given])  # for reports
     try:
         return int(module.run(args))

@@ -31,6 +31,7 @@ from twowiki.errors import DataError
 from twowiki.files import progress, replacing, write_json
 
 BATCH_SIZE = 48
+INTERMIXED = True  # MODEL DATA OUT are one list of paths, wherever flags stand
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
