@@ -33,6 +33,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/smollm"), help="where to")
     parser.add_argument("--questions", type=int, default=0, help="of dev, the first; 0 = all")
     parser.add_argument("--train-questions", type=int, default=0, help="the first; 0 = all")
+    parser.add_argument("--n-a", type=int, default=4, help="gold answers a question (default 4)")
     parser.add_argument("--epochs", type=int, default=2, help="(default 2)")
     parser.add_argument("--learning-rate", type=float, default=5e-5, help="(default 5e-5)")
     parser.add_argument("--batch-size", type=int, default=16, help="(default 16)")
@@ -97,6 +98,7 @@ def fine_tune(given: argparse.Namespace, model: Path, train: Path, dev: Path) ->
         "weight_decay": 0.0,
         "schedule": "linear",
         "warmup_steps": 20,
+        "n_a": given.n_a,
         "batch_size": given.batch_size,
         "epochs": given.epochs,
         "eval_batch_size": 16,
