@@ -34,12 +34,12 @@ from made_up_wikidata import MadeUp, full_entity
 from twowiki.generation.engines import DuckDBEngine
 from twowiki.generation.queries import (
     BRIDGE_COMPARISONS,
-    CHAINS,
     COMPARISONS,
     PARTITIONED,
     SELECT,
     bucket_count,
     cell_count,
+    chain_up,
     ground,
     run_queries,
     tables_in,
@@ -235,7 +235,8 @@ def run_sampling_queries(folder: Path, memory: str) -> None:
     run_queries(engine, PARTITIONED, tables, out, bucketed=True)
     ground(engine, tables, out)
     write_rules(out, tables, cells=cell_count(tables["types"]), share=1250, cap=15050, **settings)
-    run_queries(engine, CHAINS | COMPARISONS | BRIDGE_COMPARISONS, tables, out)
+    chain_up(engine, tables, out)
+    run_queries(engine, COMPARISONS | BRIDGE_COMPARISONS, tables, out)
     engine.close()
 
 

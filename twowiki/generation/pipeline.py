@@ -21,12 +21,14 @@ from twowiki.generation.outputs import write_outputs
 from twowiki.generation.queries import (
     BRIDGE_COMPARISONS,
     CHAINS,
+    CHOSEN_CHAINS,
     COMPARISONS,
     GROUND,
     PARTITIONED,
     SELECT,
     bucket_count,
     cell_count,
+    chain_up,
     count_reasons,
     ground,
     run_queries,
@@ -143,9 +145,8 @@ def _find_candidates(run: Run) -> None:
         "share": _ALL if most is None else max(50, most // 4),
         "cap": _ALL if most is None else 3 * most + 50,
     }
+    chains = bool({"inference", "compositional"} & set(config.types))
     steps: dict[str, str] = {}
-    if {"inference", "compositional"} & set(config.types):
-        steps |= CHAINS
     if {"comparison", "bridge_comparison"} & set(config.types):
         steps |= COMPARISONS
     if "bridge_comparison" in config.types:
@@ -161,8 +162,11 @@ def _find_candidates(run: Run) -> None:
             )
         cells = cell_count(tables["types"])
         write_rules(folder, tables, cells=cells, **draw)
+        if chains:
+            chain_up(run.engine, tables, folder)
         run_queries(run.engine, steps, tables, folder)
-        kinds = [name for name in ("chains", "comparison", "bridge_comparison") if name in steps]
+        kinds = [name for name in ("chains", "comparison", "bridge_comparison") if name in tables]
         return {name: count_reasons(tables[name]) for name in kinds}
 
-    run.stage("candidates", find, settings=draw, queries=steps)
+    asked = (CHAINS | CHOSEN_CHAINS if chains else {}) | steps
+    run.stage("candidates", find, settings=draw, queries=asked)

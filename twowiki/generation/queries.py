@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from twowiki.generation.dates import date_of_key, written_forms
-from twowiki.generation.engines import Engine, query
+from twowiki.generation.engines import Engine, Inputs, query
 from twowiki.generation.rule_tables import rule_tables
 from twowiki.generation.tables import (
     count_rows,
@@ -39,8 +39,8 @@ PARTITIONED = {
 GROUND = {"grounded": "subject_facts texts relations names written_days"}
 CHAINS = {
     "chains": "grounded relation_pairs relations linked names written_days facts sexes settings",
-    "chosen_chains": "chains settings",
 }
+CHOSEN_CHAINS = {"chosen_chains": "chains settings"}
 COMPARISONS = {
     "measures": "grounded relations days",
     "comparison": "facts linked class_types comparables measures relations grounded settings",
@@ -69,6 +69,7 @@ _GROUNDED = pa.schema(
     ]
 )  # fmt: skip
 ROWS_A_BUCKET = 2_000_000
+BUCKETS_OF_STARTS = 3
 FILMS_A_CELL = 8
 
 
@@ -146,6 +147,18 @@ def ground(engine: Engine, tables: Tables, folder: Path) -> None:
         inputs |= {"subject_facts": facts[bucket], "texts": texts[bucket]}
         engine.sql(query("grounded"), inputs, out)
     tables["grounded"] = folder / "grounded"
+
+
+def chain_up(engine: Engine, tables: Tables, folder: Path) -> None:
+    """Find the chains of two grounded facts, from some buckets of starting facts at a time."""
+    starts = sorted(path for path in tables["grounded"].iterdir() if path.is_dir())
+    inputs: dict[str, Inputs] = {name: tables[name] for name in CHAINS["chains"].split()}
+    for number, first in enumerate(range(0, max(1, len(starts)), BUCKETS_OF_STARTS)):
+        part = tuple(starts[first : first + BUCKETS_OF_STARTS]) or tables["grounded"]
+        out = folder / "chains" / f"starts-{number:05d}"
+        engine.sql(query("chains"), inputs | {"starts": part}, out)
+    tables["chains"] = folder / "chains"
+    run_queries(engine, CHOSEN_CHAINS, tables, folder)
 
 
 def count_reasons(folder: Path) -> dict[str, int]:

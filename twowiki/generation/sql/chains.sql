@@ -1,19 +1,18 @@
 -- One row per chain (e, r1, b), (b, r2, a) of a known pair of relations, with the reason that
 -- drops it ('' where the paper's four paragraph checks hold) and what Wikidata says of the rule.
+-- `starts` is the part of `grounded` whose subjects are the chains' starts.
 WITH chain AS (
   SELECT one.s AS e, one.p AS r1, one.o AS b, two.p AS r2, two.o AS a, pair.rule,
          one.sent_id AS sent1, one.norm AS norm1, one.stmt_id AS stmt1,
          two.sent_id AS sent2, two.norm AS norm2, two.stmt_id AS stmt2, two.says,
-         pair.direct, pair.inverse, pair.drop_if_contradicted, pair.drop_if_unstated,
-         page1.norm AS first_text, page2.norm AS second_text,
-         page1.label_norm, page1.bare_norm, r.country,
+         pair.direct, pair.inverse, pair.drop_if_contradicted, pair.drop_if_unstated, r.country,
          CASE WHEN one.n_values > 1 OR two.n_values > 1 THEN 'several_values'
               WHEN two.o = one.s OR two.o = one.o OR one.o = one.s THEN 'circular'
               WHEN contains(page1.norm, two.norm) THEN 'answer_in_first_paragraph'
               WHEN contains(page2.norm, page1.label_norm)
                 OR contains(page2.norm, page1.bare_norm) THEN 'start_in_second_paragraph'
               ELSE '' END AS failed
-  FROM grounded one
+  FROM starts one
   JOIN grounded two ON two.s = one.o
   JOIN relation_pairs pair ON pair.r1 = one.p AND pair.r2 = two.p
   JOIN relations r ON r.p = two.p
@@ -23,14 +22,16 @@ WITH chain AS (
 other_name AS (
   SELECT c.e, c.r1, c.b, c.r2, c.a
   FROM chain c
+  JOIN linked page1 ON page1.qid = c.e
   JOIN names n ON n.qid = c.a
   WHERE c.failed = '' AND (n.kind <> 'demonym' OR c.country = 1)
-    AND contains(c.first_text, n.norm)
+    AND contains(page1.norm, n.norm)
   UNION
   SELECT c.e, c.r1, c.b, c.r2, c.a
   FROM chain c
+  JOIN linked page1 ON page1.qid = c.e
   JOIN written_days d ON d.o = c.says
-  WHERE c.failed = '' AND d.exact = 1 AND contains(c.first_text, d.norm)
+  WHERE c.failed = '' AND d.exact = 1 AND contains(page1.norm, d.norm)
 ),
 sex AS (
   SELECT f.s, MIN(k.parent) AS parent
