@@ -44,8 +44,9 @@ def load_model(
     try:
         model = AutoModel.from_pretrained(place, trust_remote_code=trust_remote_code, **options)
     except (OSError, ValueError, KeyError, RuntimeError) as error:
+        here = "" if folder.exists() else "is no folder here, and as a repository "
         raise DataError(
-            f"cannot be loaded ({_first_line(error)})",
+            f"{here}cannot be loaded ({_first_line(error)})",
             file=place,
             remedy="Give the folder of a saved model, or a repository of this package's models",
         ) from error
