@@ -25,7 +25,9 @@ from twowiki.text2text.generation import Decoding, generate
         (lambda folder: folder / "file.txt", "is a file, not a model's folder"),
         (lambda folder: folder / "none.gguf", "no such file"),
         (lambda folder: folder / "broken", "cannot be loaded"),
-        (lambda _: "nobody/has-this-model", "cannot be loaded"),
+        (lambda _: "nobody/has-this-model", "no folder here, and as a repository cannot be loaded"),
+        (lambda folder: folder / "extractive", "points at text .* without --task"),
+        (lambda folder: folder / "listed", "no configuration"),
     ],
 )
 def test_a_missing_model_is_one_sentence(
@@ -37,6 +39,9 @@ def test_a_missing_model_is_one_sentence(
     (tmp_path / "file.txt").write_text("x", encoding="utf-8")
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "config.json").write_text("{}", encoding="utf-8")
+    for name, text in (("extractive", '{"model_type": "twowiki_encoder"}'), ("listed", "[]")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=says) as raised:
         backbones.load_model(str(make(tmp_path)), config())
     assert "Traceback" not in str(raised.value)

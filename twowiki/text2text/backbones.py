@@ -6,6 +6,7 @@ requests. Weights are float32 unless asked otherwise.
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
@@ -62,12 +63,32 @@ def place_of(model: str) -> Place:
                 return Place(model, found[0].name)
             remedy = "Give a folder that `save_pretrained` or train.py wrote, or a .gguf file"
             raise DataError("holds no model (no config.json)", file=model, remedy=remedy)
+        refuse_extractive(path / "config.json", model)
     elif path.exists():
         remedy = "Give its folder, or a .gguf file"
         raise DataError("is a file, not a model's folder", file=model, remedy=remedy)
     elif model.startswith((".", "/", "~")) or model.count("/") > 1:
         raise DataError("no such folder", file=model, remedy="Check the path")
     return Place(model, None)
+
+
+def refuse_extractive(config: Path, model: str) -> None:
+    """Refuse a model of this package that points at text and writes none.
+
+    Raises:
+        DataError: it is one, or the file is no configuration.
+    """
+    try:
+        kind = str(json.loads(config.read_text(encoding="utf-8")).get("model_type"))
+    except (OSError, ValueError, AttributeError) as error:
+        remedy = "Mend the file, or save the model again"
+        raise DataError("is no configuration of a model", file=config, remedy=remedy) from error
+    if kind.startswith("twowiki"):
+        raise DataError(
+            "is a model that points at text and writes none",
+            file=model,
+            remedy="Ask it without --task: twowiki predict MODEL DATA OUT",
+        )
 
 
 def read_config(model: str, options: Options) -> Any:
@@ -219,8 +240,9 @@ def _loaded(auto: Any, model: str, place: Place, options: Options, **more: Any) 
             remedy = "Install it with: pip install 'twowiki[text]'"
             raise DataError("needs the package 'gguf'", file=model, remedy=remedy) from None
         reason = next((line for line in str(error).splitlines() if line.strip()), repr(error))
+        here = "" if Path(place.name).exists() else "is no folder here, and as a repository "
         raise DataError(
-            f"cannot be loaded ({reason.strip()})",
+            f"{here}cannot be loaded ({reason.strip()})",
             file=model,
             remedy="Give a local folder, a .gguf file, or a hub name that can be reached",
         ) from None
