@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
 import twowiki
 from twowiki.modeling.encoder_collation import EncoderCollator
 from twowiki.modeling.encoder_configuration import TwoWikiEncoderConfig
@@ -17,17 +15,18 @@ from twowiki.modeling.encoder_oracle import encoder_oracle
 from twowiki.modeling.encoding import Window
 from twowiki.modeling.layout import lay_out
 from twowiki.schema import Example, Prediction
-from twowiki.training import evaluation, reports, setup
+from twowiki.training import evaluation
 from twowiki.training.adapters import has_adapters, merged_weights
 from twowiki.training.encoder_config import EncoderConfig
 from twowiki.training.encoder_optimization import make_encoder_optimizer
 from twowiki.training.encoder_setup import PreparedEncoder, prepare_encoder
+from twowiki.training.extractive_task import ExtractiveTask
 from twowiki.training.tasks import Outcome
 
 DERIVED = ("chain_consistency", "derive_answers")  # what the decoder adds, each an option
 
 
-class EncoderTask:
+class EncoderTask(ExtractiveTask):
     """Trains `TwoWikiForMultihopQA` on encoded examples.
 
     Args:
@@ -35,9 +34,11 @@ class EncoderTask:
     """
 
     prepared: PreparedEncoder
+    collator = EncoderCollator
+    score_outputs = staticmethod(score_records)
 
     def __init__(self, config: EncoderConfig) -> None:
-        self.config = config
+        super().__init__(config)
 
     @property
     def model_config(self) -> TwoWikiEncoderConfig:
@@ -49,21 +50,15 @@ class EncoderTask:
         """Find the data, start from the backbone (or take a saved model) and encode."""
         self.prepared = prepare_encoder(self.config, saved)
 
-    def identity(self) -> list[str]:
-        """Give the hashes of the training and the validation data."""
-        return list(self.prepared.contents)
-
     def describe(self) -> list[str]:
         """Say how much was encoded, and what the encoding could not do."""
         prepared = self.prepared
-        lines = [
-            line
-            for name, features in (("train", prepared.train), ("validation", prepared.validation))
-            for line in setup.describe_counts(name, features)
-        ]
         count = f"{len(prepared.train)} training and {len(prepared.validation)} validation examples"
         name = self.model_config.backbone_name or self.model_config.backbone_config.model_type
-        return [*lines, f"{count}, windows of {self.model_config.window_limit} tokens of {name},"]
+        return [
+            *self.not_encoded(),
+            f"{count}, windows of {self.model_config.window_limit} tokens of {name},",
+        ]
 
     def build_model(self) -> Any:
         """Give the model that was prepared."""
@@ -76,42 +71,6 @@ class EncoderTask:
     def make_optimizer(self, model: Any) -> Any:
         """Make the optimiser, with a rate of its own for the heads."""
         return make_encoder_optimizer(model, self.config)
-
-    def make_loaders(self, batch_size: int) -> tuple[Any, Any]:
-        """Make the loaders of training and of evaluation examples."""
-        config, prepared = self.config, self.prepared
-        train, validation = (
-            evaluation.make_loader(
-                features,
-                features.lengths(),
-                self.model_config,
-                batch_size=size,
-                seed=config.seed,
-                training=training,
-                bucket=config.bucket,
-                workers=config.workers,
-                collator=EncoderCollator,
-            )
-            for features, size, training in (
-                (prepared.train, batch_size, True),
-                (prepared.validation, config.eval_batch_size, False),
-            )
-        )
-        return train, validation
-
-    def forward(self, model: Any, batch: Mapping[str, Any]) -> Any:
-        """Run a training batch; its numbers are of no use to the model."""
-        return model(**{name: value for name, value in batch.items() if name != "window_numbers"})
-
-    @torch.no_grad()
-    def predict(self, model: Any, loader: Any) -> Iterator[tuple[Any, Any]]:
-        """Score this process's examples, by number."""
-        features = self.prepared.validation
-        for batch in loader:
-            numbers = batch.pop("window_numbers").tolist()
-            windows = [features[number] for number in numbers]
-            scores = score_records(model(**batch), windows, self.model_config)
-            yield from zip(numbers, scores, strict=True)
 
     def score(self, predicted: Mapping[Any, Any]) -> Outcome:
         """Decode and score with the joint metric; also without each thing that is derived."""
@@ -153,32 +112,7 @@ class EncoderTask:
         examples = prepared.validation_examples[: self.config.ceiling_examples]
         windows = [w for w in prepared.validation if w.example < len(examples)]
         said = decode(oracle_scores(windows, config), examples, config)
-        ceiling = evaluation.score_predictions(examples, said, self.config.aliases_file)
-        return {
-            "ceiling": ceiling._asdict() | {"examples": len(examples)},
-            "data": setup.data_report(prepared),
-            "model_config": config.to_diff_dict(),
-        }
-
-    def summary(self, scores: Mapping[str, Any], report: Mapping[str, Any]) -> str:
-        """Write the tables of the ceiling and of the best model, and what deriving is worth."""
-        ceiling = report["ceiling"]
-        best = Path(self.config.output_dir) / "best"
-        derived = [
-            f"without {name}: joint_f1 {figures['joint_f1']:.2f}, f1 {figures['f1']:.2f}, "
-            f"evi_f1 {figures['evi_f1']:.2f}"
-            for name, figures in scores.get("without", {}).items()
-        ]
-        return "\n".join(
-            [
-                f"\nceiling of the encoding ({ceiling['examples']} examples):",
-                reports.render_by_type(ceiling["by_type"], ceiling["metrics"]),
-                f"\nbest model, step {scores['step']}, {best}:",
-                reports.render_by_type(scores["by_type"], scores["metrics"]),
-                *derived,
-                f"\n{reports.headline(scores['metrics'], scores['signature'])}",
-            ]
-        )
+        return self.scored_report(examples, said)
 
 
 def decode(

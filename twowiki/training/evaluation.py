@@ -89,15 +89,20 @@ def make_loader(
 
 @torch.no_grad()
 def predict_windows(
-    model: Any, loader: Any, features: Sequence[Window], config: TwoWikiConfig
-) -> dict[int, WindowScores]:
+    model: Any,
+    loader: Any,
+    features: Sequence[Window],
+    config: Any,
+    *,
+    score: Callable[..., Iterable[Any]] = score_windows,
+) -> dict[int, Any]:
     """Score this process's share of the windows, by window number; the model is in eval mode."""
-    scored: dict[int, WindowScores] = {}
+    scored: dict[int, Any] = {}
     for batch in loader:
         numbers = batch.pop("window_numbers").tolist()
         output = model(**batch)
         windows = [features[number] for number in numbers]
-        scored |= dict(zip(numbers, score_windows(output, windows, config), strict=True))
+        scored |= dict(zip(numbers, score(output, windows, config), strict=True))
     return scored
 
 
