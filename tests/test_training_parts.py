@@ -21,10 +21,11 @@ from twowiki.errors import DataError
 from twowiki.modeling.encoding import Encoder
 from twowiki.training import checkpoints, data, optimization, reports, vocabulary
 from twowiki.training.checkpoints import RunState
-from twowiki.training.config import TrainConfig, make_config, parse_config
+from twowiki.training.config import TrainConfig
 from twowiki.training.evaluation import make_loader
 from twowiki.training.features import encode_cached, encode_to_file, fingerprint
 from twowiki.training.logs import NotFinite, check_finite
+from twowiki.training.run_config import make_settings
 from twowiki.training.samplers import BucketBatchSampler
 from twowiki.training.setup import read_aliases
 from twowiki.training.tasks import read_config
@@ -35,7 +36,7 @@ CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.yaml"))
 def test_flags_win_over_the_file_and_model_options_go_to_the_model(tmp_path: Path) -> None:
     path = tmp_path / "run.yaml"
     path.write_text("learning_rate: 1e-3\nhidden_size: 20\nepochs: 3\n", encoding="utf-8")
-    config = parse_config(
+    config = read_config(
         ["--config", str(path), "--epochs", "4", "--evidence_weight", "0.25", "--ignore_case", "no"]
     )
     assert config.learning_rate == 0.001
@@ -64,14 +65,14 @@ def test_bad_settings_are_errors_that_name_the_field(text: str, said: str, tmp_p
     path = tmp_path / "bad.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError) as error:
-        parse_config(["--config", str(path)])
+        read_config(["--config", str(path)])
     assert said in str(error.value)
     assert "bad.yaml" in str(error.value)
 
 
 def test_an_unknown_flag_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        parse_config(["--evi_lambda", "0.5"])
+        read_config(["--evi_lambda", "0.5"])
     assert "--evi_lambda" in capsys.readouterr().err
 
 
@@ -81,9 +82,12 @@ def test_every_shipped_configuration_parses(path: Path) -> None:
 
 
 def test_reproduce_brings_the_published_training_with_it() -> None:
-    config = make_config({"settings": "reproduce"})
+    config = make_settings(TrainConfig, {"settings": "reproduce"})
     assert (config.optimizer, config.learning_rate, config.schedule) == ("sgd", 0.1, "halving")
-    assert make_config({"settings": "reproduce", "learning_rate": 1}).learning_rate == 1.0
+    assert (
+        make_settings(TrainConfig, {"settings": "reproduce", "learning_rate": 1}).learning_rate
+        == 1.0
+    )
 
 
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=200), st.integers(1, 9), st.booleans())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,8 +10,6 @@ from twowiki.training.run_config import (
     RunConfig,
     described,
     documented_fields,
-    make_settings,
-    read_settings,
 )
 
 
@@ -96,13 +93,3 @@ REPRODUCED_TRAINING: dict[str, Any] = {
     "bucket": False,
     "patience": 0,
 }
-
-
-def parse_config(arguments: Sequence[str] | None = None) -> TrainConfig:
-    """Read the settings of a training of the baseline from `--config FILE` and flags."""
-    return read_settings(TrainConfig, arguments, description="Train the baseline.")
-
-
-def make_config(values: dict[str, Any], *, file: str | None = None) -> TrainConfig:
-    """Check settings of a training of the baseline, and fill in the rest."""
-    return make_settings(TrainConfig, values, file=file)
