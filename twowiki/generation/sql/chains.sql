@@ -1,35 +1,46 @@
 -- One row per chain (e, r1, b), (b, r2, a) of a known pair of relations, with the reason that
 -- drops it ('' where the paper's four paragraph checks hold) and what Wikidata says of the rule.
--- `starts` is the part of `grounded` whose subjects are the chains' starts.
-WITH chain AS (
+-- `starts` is the part of `grounded` whose subjects are the chains' starts. Large tables are cut
+-- to the rows that its chains need before they are joined.
+WITH link AS (
   SELECT one.s AS e, one.p AS r1, one.o AS b, two.p AS r2, two.o AS a, pair.rule,
          one.sent_id AS sent1, one.norm AS norm1, one.stmt_id AS stmt1,
          two.sent_id AS sent2, two.norm AS norm2, two.stmt_id AS stmt2, two.says,
          pair.direct, pair.inverse, pair.drop_if_contradicted, pair.drop_if_unstated, r.country,
-         CASE WHEN one.n_values > 1 OR two.n_values > 1 THEN 'several_values'
-              WHEN two.o = one.s OR two.o = one.o OR one.o = one.s THEN 'circular'
-              WHEN contains(page1.norm, two.norm) THEN 'answer_in_first_paragraph'
-              WHEN contains(page2.norm, page1.label_norm)
-                OR contains(page2.norm, page1.bare_norm) THEN 'start_in_second_paragraph'
-              ELSE '' END AS failed
+         one.n_values AS values1, two.n_values AS values2
   FROM starts one
   JOIN grounded two ON two.s = one.o
   JOIN relation_pairs pair ON pair.r1 = one.p AND pair.r2 = two.p
   JOIN relations r ON r.p = two.p
-  JOIN linked page1 ON page1.qid = one.s
-  JOIN linked page2 ON page2.qid = one.o
+),
+page AS (
+  SELECT qid, norm, label_norm, bare_norm
+  FROM linked
+  WHERE qid IN (SELECT e FROM link UNION SELECT b FROM link)
+),
+chain AS (
+  SELECT l.*,
+         CASE WHEN l.values1 > 1 OR l.values2 > 1 THEN 'several_values'
+              WHEN l.a = l.e OR l.a = l.b OR l.b = l.e THEN 'circular'
+              WHEN contains(page1.norm, l.norm2) THEN 'answer_in_first_paragraph'
+              WHEN contains(page2.norm, page1.label_norm)
+                OR contains(page2.norm, page1.bare_norm) THEN 'start_in_second_paragraph'
+              ELSE '' END AS failed
+  FROM link l
+  JOIN page page1 ON page1.qid = l.e
+  JOIN page page2 ON page2.qid = l.b
 ),
 other_name AS (
   SELECT c.e, c.r1, c.b, c.r2, c.a
   FROM chain c
-  JOIN linked page1 ON page1.qid = c.e
-  JOIN names n ON n.qid = c.a
+  JOIN page page1 ON page1.qid = c.e
+  JOIN (SELECT qid, kind, norm FROM names WHERE qid IN (SELECT a FROM link)) n ON n.qid = c.a
   WHERE c.failed = '' AND (n.kind <> 'demonym' OR c.country = 1)
     AND contains(page1.norm, n.norm)
   UNION
   SELECT c.e, c.r1, c.b, c.r2, c.a
   FROM chain c
-  JOIN linked page1 ON page1.qid = c.e
+  JOIN page page1 ON page1.qid = c.e
   JOIN written_days d ON d.o = c.says
   WHERE c.failed = '' AND d.exact = 1 AND contains(page1.norm, d.norm)
 ),
@@ -37,7 +48,7 @@ sex AS (
   SELECT f.s, MIN(k.parent) AS parent
   FROM facts f
   JOIN sexes k ON k.sex = f.o
-  WHERE f.p = 21
+  WHERE f.p = 21 AND f.s IN (SELECT e FROM link)
   GROUP BY f.s
 ),
 judged AS (
@@ -47,8 +58,11 @@ judged AS (
                   WHEN c.inverse = 1 AND back.p = sex.parent THEN 1
                   ELSE 0 END) AS stated
   FROM chain c
-  LEFT JOIN facts straight ON straight.s = c.e AND straight.p = c.direct
-  LEFT JOIN (SELECT s, p, o, 1 AS inverse FROM facts WHERE p IN (22, 25)) back
+  LEFT JOIN (SELECT s, p, o FROM facts WHERE s IN (SELECT e FROM link)) straight
+    ON straight.s = c.e AND straight.p = c.direct
+  LEFT JOIN (
+    SELECT s, p, o, 1 AS inverse FROM facts WHERE p IN (22, 25) AND s IN (SELECT a FROM link)
+  ) back
     ON back.s = c.a AND back.inverse = c.inverse
   LEFT JOIN sex ON sex.s = c.e
   WHERE c.rule > 0 AND c.direct > 0 AND c.failed = ''
