@@ -4,8 +4,11 @@
 
 Every item is predicted once by a model that has not seen it. Four settings, each with the same
 processor minutes (one thread): both models from scratch, and both trained on a fictional world
-first. Nothing is chosen on the items that are scored: a fold's model is the one at its end. Each
-training is a process of its own; OUT keeps what is done, a training that was cut off goes on from
+first. Nothing is chosen on the items that are scored: a fold's model is the one at its end.
+`--paragraphs 5` shortens what the encoder trains on: each item is written `--copies` times, with
+its gold paragraphs and other draws of the rest; what it is scored on is whole. `--starts` takes
+models that were trained on a world before, such as those of bench/train_on_world.py. Each training
+is a process of its own; OUT keeps what is done, a training that was cut off goes on from
 its last checkpoint, and a run with `--settings` or `--only-folds` does a part. Prints the table so
 far, with the paired randomization test of the encoder against the baseline.
 """
@@ -18,6 +21,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy
@@ -42,12 +46,19 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=20.0, help="CPU minutes of a fold")
     parser.add_argument("--world-minutes", type=float, default=60.0, help="of a world's training")
     parser.add_argument("--world", default=WORLD, help="the fictional world")
+    parser.add_argument(
+        "--starts", nargs="*", default=[], metavar="MODEL=RUN",
+        help="baseline=DIR, encoder=DIR: runs on a world to go on from, instead of training them",
+    )  # fmt: skip
+    parser.add_argument("--paragraphs", type=int, default=0, help="the encoder trains on; 0 = all")
+    parser.add_argument("--copies", type=int, default=4, help="draws of an item, with --paragraphs")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--only-folds", type=int, nargs="*", help="do these now (from 0)")
     parser.add_argument("--settings", nargs="+", default=list(SETTINGS), choices=SETTINGS)
     parser.add_argument("--flags", default="", help="more flags for the encoder's trainings")
     given = parser.parse_args()
     given.out = given.out.resolve()
+    given.starts = dict(start.split("=", 1) for start in given.starts)
     items = list(read_examples(given.file))
     write_folds(given, items)
     folds = range(given.folds) if given.only_folds is None else given.only_folds
@@ -60,7 +71,8 @@ def main() -> None:
 def write_folds(given: argparse.Namespace, items: list[Example]) -> None:
     """Write each fold's files, once; refuse a folder of other items."""
     note = given.out / "folds.json"
-    said = {"ids": [item.id for item in items], "folds": given.folds}
+    drawn = {"paragraphs": given.paragraphs, "copies": given.copies} if given.paragraphs else {}
+    said = {"ids": [item.id for item in items], "folds": given.folds, **drawn}
     if note.is_file():
         if json.loads(note.read_text(encoding="utf-8")) != said:
             sys.exit(f"{given.out} holds other items or folds: give another --out")
@@ -68,27 +80,50 @@ def write_folds(given: argparse.Namespace, items: list[Example]) -> None:
     for fold in range(given.folds):
         folder = given.out / f"fold_{fold}"
         folder.mkdir(parents=True, exist_ok=True)
-        for name, part in (
-            ("train", [item for i, item in enumerate(items) if i % given.folds != fold]),
-            ("dev", items[fold :: given.folds]),
-        ):
+        parts = {
+            "train": [item for i, item in enumerate(items) if i % given.folds != fold],
+            "dev": items[fold :: given.folds],
+        }
+        if given.paragraphs:
+            parts["short"] = shortened(parts["train"], given.paragraphs, given.copies)
+        for name, part in parts.items():
             records = [to_official(item) for item in part]
             (folder / f"{name}.json").write_text(json.dumps(records), encoding="utf-8")
     note.write_text(json.dumps(said), encoding="utf-8")
 
 
+def shortened(items: list[Example], paragraphs: int, copies: int) -> list[Example]:
+    """Write each item several times, with its gold paragraphs and other draws of the rest."""
+    found = []
+    for item in items:
+        gold = {fact.title for fact in item.supporting_facts}
+        rest = [number for number, p in enumerate(item.context) if p.title not in gold]
+        rng = Random(item.id)
+        for copy in range(copies):
+            count = max(0, paragraphs - (len(item.context) - len(rest)))
+            drawn = set(rng.sample(rest, min(count, len(rest))))
+            context = [p for n, p in enumerate(item.context) if p.title in gold or n in drawn]
+            found.append(item._replace(id=f"{item.id}_{copy}", context=tuple(context)))
+    return found
+
+
 def train_fold(given: argparse.Namespace, settings: str, fold: int) -> None:
     """Train one setting on one fold, after the world where it asks for one."""
     model = settings.removesuffix("_world")
-    flags = ["--data_dir", str(given.out / f"fold_{fold}")]
+    folder = given.out / f"fold_{fold}"
+    read = "short" if given.paragraphs and model == "encoder" else "train"
+    flags = ["--train_file", str(folder / f"{read}.json")]
+    flags += ["--validation_file", str(folder / "dev.json")]
     flags += ["--max_cpu_minutes", str(given.minutes)]
     if settings.endswith("_world"):
-        flags += ["--init_from", str(train_on_world(given, model) / "best")]
+        flags += ["--init_from", str(train_on_world(given, model) / "best"), *world_flags(model)]
     train(given, model, given.out / settings / f"fold_{fold}", flags)
 
 
 def train_on_world(given: argparse.Namespace, model: str) -> Path:
-    """Train a model on the fictional world, once."""
+    """Give the run of a model on a fictional world; train it if it is not there."""
+    if model in given.starts:
+        return Path(given.starts[model]).resolve()
     folder = given.out / "world" / model
     flags = ["--world", given.world, "--max_validation_examples", "200"]
     flags += ["--max_cpu_minutes", str(given.world_minutes), "--cache_dir", str(given.out / "made")]
@@ -116,10 +151,18 @@ def model_flags(given: argparse.Namespace, model: str) -> list[str]:
     if model == "baseline":
         sizes = ["--word_dim", "100", "--dropout", "0.2", "--min_word_count", "2"]
         return [*sizes, "--learning_rate", "3e-3", "--batch_size", "16", "--warmup_steps", "20"]
-    rates = ["--learning_rate", "1.5e-4", "--head_learning_rate", "6e-4", "--batch_size", "4"]
-    cheap = ["--backbone_dropout", "0", "--mixed_precision", "bf16", "--warmup_steps", "20"]
+    rates = ["--learning_rate", "3e-4", "--head_learning_rate", "1e-3", "--batch_size", "4"]
+    rates += ["--support_weight", "5", "--warmup_steps", "20", "--dropout", "0"]
+    cheap = ["--backbone_dropout", "0", "--mixed_precision", "bf16"]
     own = ["--task", "encoder", "--backbone", given.backbone]
     return [*own, *rates, *cheap, *given.flags.split()]
+
+
+def world_flags(model: str) -> list[str]:
+    """Give the settings of going on from a world: the baseline's best of four by its own bench."""
+    if model == "encoder":
+        return []
+    return ["--optimizer", "adamw", "--learning_rate", "0.012", "--clip_norm", "5"]
 
 
 def show(given: argparse.Namespace, items: list[Example]) -> None:
@@ -139,8 +182,10 @@ def show(given: argparse.Namespace, items: list[Example]) -> None:
         report = twowiki.score(said, gold, by_type=True)
         reports[settings] = report, [run[1] for run in done]
         rows[settings] = numpy.array([[r[key] for key in FIGURES] for r in report.per_example()])
-    print(f"\n{len(items)} real items, {given.folds} folds, {given.minutes:g} CPU minutes a fold, ")
-    print(f"{given.world_minutes:g} on the world before: {given.world}\n")
+    print(f"\n{len(items)} real items, {given.folds} folds, {given.minutes:g} CPU minutes a fold")
+    for model in ("baseline", "encoder"):
+        print(told_of_world(given, model))
+    print()
     print(f"| settings | steps | {' | '.join(FIGURES)} |\n|---|---|{'---|' * len(FIGURES)}")
     for settings, (report, runs) in reports.items():
         figures = " | ".join(f"{report.metrics[key]:.2f}" for key in FIGURES)
@@ -153,6 +198,17 @@ def show(given: argparse.Namespace, items: list[Example]) -> None:
     for settings, (report, runs) in reports.items():
         show_by_type(settings, report, runs)
     print("\n".join(notes))
+
+
+def told_of_world(given: argparse.Namespace, model: str) -> str:
+    """Say what a model learnt on a world before."""
+    path = Path(given.starts.get(model, given.out / "world" / model)) / "report.json"
+    if not path.is_file():
+        return f"{model}: not trained on a world"
+    report = json.loads(path.read_text(encoding="utf-8"))
+    steps, batch = report["steps"], report["batch_size"]
+    minutes = report["cpu_seconds"] / 60
+    return f"{model}, before, on a world: {minutes:.1f} CPU minutes, {steps} steps of {batch}"
 
 
 def show_by_type(settings: str, report: Any, runs: list[dict[str, Any]]) -> None:

@@ -22,7 +22,7 @@ from tests.small_model import model_and_windows as baseline_model
 from twowiki.loading import load_model
 from twowiki.modeling.encoder_backbone import read_windows
 from twowiki.modeling.encoder_collation import EncoderCollator, plan_example
-from twowiki.modeling.encoder_modeling import TwoWikiForMultihopQA
+from twowiki.modeling.encoder_modeling import TwoWikiForMultihopQA, read_sentences
 from twowiki.modeling.encoder_packing import VARIABLE_LENGTHS
 from twowiki.modeling.encoding import Window
 from twowiki.modeling.modeling import TwoWikiOutput
@@ -320,6 +320,15 @@ def test_support_above_the_threshold_is_real_sentences_only() -> None:
     model, _ = model_and_records("bert", [GOLD_Q1], support_threshold=-1.0)
     said = model.predict(GOLD_Q1.question, GOLD_Q1.context)
     assert said["sp"] == [("Tavik Orrel", 0), ("Dessa Orrel", 0), ("Dessa Orrel", 1)]
+
+
+def test_a_sentence_is_its_marker_and_the_mean_of_its_own_tokens() -> None:
+    # a title's marker and token, two sentences of one and two tokens, padding
+    context = torch.tensor([[[9.0], [8.0], [100.0], [1.0], [200.0], [2.0], [4.0], [7.0]]])
+    tokens = torch.tensor([[False, True, False, True, False, True, True, False]])
+    starts, real = torch.tensor([[2, 4, 0]]), torch.tensor([[True, True, False]])
+    found = read_sentences(context, tokens, starts, real)[0, :, 0]
+    assert found[:2].tolist() == [101.0, 203.0]
 
 
 @pytest.mark.slow

@@ -96,6 +96,15 @@ def test_files_that_cannot_be_predicted_are_named_and_leave_nothing(
     assert not (folder / "out.json.parts").exists()
 
 
+def test_what_to_predict_is_looked_for_before_the_model_is_loaded(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["predict", str(folder), str(folder / "none.json"), str(folder / "o.json")]) == 2
+    said = capsys.readouterr().err
+    assert "none.json" in said
+    assert "no saved model" not in said
+
+
 def test_a_folder_without_a_model_is_named(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

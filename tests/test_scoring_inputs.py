@@ -509,6 +509,7 @@ def test_forms_of_aliases(tmp_path: Path) -> None:
         ('{"Q_id": "Q1", "aliases": []}\n{"Q_id": "Q2", ', "truncated"),
         ("[1]", "number 0"),
         ("<html>", "web page"),
+        ('{"answer": {"a": "yes"}, "sp": {}, "evidence": {}}', "holds predictions"),
     ],
 )
 def test_odd_alias_files_are_named(tmp_path: Path, text: str, words: str) -> None:

@@ -80,9 +80,7 @@ def test_a_start_on_multiple_choice_learns_direct_answers_sooner_and_forgets(
 ) -> None:
     told = {"contexts": world["contexts"], "learning_rate": 3e-3}
     both = {**told, "arc": world["arc"]}
-    start = learn(
-        tmp_path / "start", world, 300, direct_answers="no", metric="mc_accuracy", **both
-    )
+    start = learn(tmp_path / "start", world, 300, direct_answers="no", metric="mc_accuracy", **both)
     assert start["mc_accuracy"] >= 90
     model = tmp_path / "start" / "best"
     sooner = learn(tmp_path / "sooner", world, 10, model=model, **told)["f1"]

@@ -83,6 +83,7 @@ def test_broken_files_are_findings(tmp_path: Path, records: Records) -> None:
     findings = twowiki.validate(tmp_path)
     assert findings.ids["broken_file"] == [str(path)]
     assert findings.records == {"train": 5, "validation": 2, "test": 3}
+    assert main(["validate", str(tmp_path)]) == 1
 
 
 def test_the_command(tmp_path: Path, records: Records, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,6 +22,7 @@ from twowiki.json_files import Source, collector_paused, parse_json, parse_value
 from twowiki.sources import sniff
 
 ALIAS_FILE = "id_aliases.json"
+_PREDICTED = {"answer", "sp"}  # keys of a prediction file
 _LINE = 'Write one object a line: {"Q_id": "Q1", "aliases": ["..."], "demonyms": []}'
 _EMPTY = msgspec.Raw(b"[]")
 
@@ -110,6 +111,8 @@ def _entries(data: bytes, path: Path) -> Mapping[str, Any]:
         return _by_id(parse_json(data, path), path)
     values = parse_values(data, path)
     if len(values) == 1 and isinstance(values[0], Mapping) and "Q_id" not in values[0]:
+        if values[0].keys() >= _PREDICTED:
+            raise DataError("holds predictions, not other names by id", file=path, remedy=_LINE)
         return dict(values[0])
     return _by_id(values, path)
 

@@ -22,7 +22,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +83,10 @@ def run_windows(args: argparse.Namespace) -> int:
     args.batch_size = BATCH_SIZE if args.batch_size is None else args.batch_size
     if args.part < 1 or args.batch_size < 1:
         raise DataError("must be at least 1", field="part" if args.part < 1 else "batch-size")
+    found = iter(read_examples(args.data, args.config, args.split))
+    first = next(found, None)  # before the model, which takes long to load
+    if first is None:
+        raise DataError("holds no examples", file=args.data)
     keep_freed_memory()
     device = args.device or ("cuda" if torch.cuda.is_available() else "cpu")
     model = load_model(
@@ -94,17 +98,13 @@ def run_windows(args: argparse.Namespace) -> int:
     parts = Path(f"{args.out}.parts")
     done = open_parts(parts, identify(args, model))
     try:
-        examples = read_examples(args.data, args.config, args.split)
-        for number, part in enumerate(
-            parts_of(iter(progress(examples, what="predicting")), args.part)
-        ):
+        examples = iter(progress(chain([first], found), what="predicting"))
+        for number, part in enumerate(parts_of(examples, args.part)):
             if number not in done:
                 answers = model.answer(part, batch_size=args.batch_size)
                 records = list(map(to_record, part, answers))
                 write_json(parts / f"{number}.json", records, indent=None)
                 done.add(number)
-        if not done:
-            raise DataError("holds no examples", file=args.data)
         count = finish(args, [parts / f"{number}.json" for number in sorted(done)])
         done.clear()
     finally:

@@ -6,8 +6,9 @@
 It looks for: files that end early, unreadable records, missing and duplicate ids, unknown types and
 relations, supporting titles that the context lacks, sentence ids past a paragraph's end, empty
 paragraphs, repeated titles, evidence and support counts that differ, ids that disagree with the
-evidences, hidden gold. Findings are no errors: the exit status is 0 unless --strict is given (and
-then too where questions have it by nature: hidden gold, another number of evidences).
+evidences, hidden gold. Findings are no errors: the exit status is 0 unless a file cannot be read to
+its end or --strict is given (and then too where questions have it by nature: hidden gold, another
+number of evidences).
 """
 
 from __future__ import annotations
@@ -32,4 +33,5 @@ def run(args: argparse.Namespace) -> int:
     print(findings.render())
     if args.output:
         write_json(args.output, findings.to_dict())
-    return 1 if args.strict and not findings.clean else 0
+    broken = "broken_file" in findings.counts
+    return 1 if broken or (args.strict and not findings.clean) else 0

@@ -18,8 +18,6 @@ from typing import Any, Protocol
 from twowiki.errors import DataError
 from twowiki.generation.tables import parquet_files
 
-Inputs = Path | tuple[Path, ...]  # a table's folder, or several
-
 
 def query(name: str) -> str:
     """Give the text of a query."""
@@ -32,13 +30,13 @@ class Engine(Protocol):
     name: str
 
     def sql(
-        self, text: str, inputs: Mapping[str, Inputs], out: Path, *, bucketed: bool = False
+        self, text: str, inputs: Mapping[str, Path], out: Path, *, bucketed: bool = False
     ) -> None:
         """Run one query and write its rows, in the query's order.
 
         Args:
             text: a single SELECT.
-            inputs: the folder of each table that the text names, or several folders of it.
+            inputs: the folder of each table that the text names.
             out: the folder to write; replaced if it is there.
             bucketed: write a folder for each value of the column `bucket`.
         """
@@ -47,12 +45,6 @@ class Engine(Protocol):
     def close(self) -> None:
         """Let go of what the engine holds."""
         ...
-
-
-def files_of(folders: Inputs) -> list[Path]:
-    """Give the files of a table that lies in one folder or several."""
-    several = (folders,) if isinstance(folders, Path) else folders
-    return [file for folder in several for file in parquet_files(folder)]
 
 
 def _aside(out: Path) -> Path:
@@ -109,12 +101,12 @@ class DuckDBEngine:
         return connection
 
     def sql(
-        self, text: str, inputs: Mapping[str, Inputs], out: Path, *, bucketed: bool = False
+        self, text: str, inputs: Mapping[str, Path], out: Path, *, bucketed: bool = False
     ) -> None:
         """Run one query; see `Engine.sql`."""
         aside = _aside(out)
         for name, folder in inputs.items():
-            listed = ", ".join(_quoted(path) for path in files_of(folder))
+            listed = ", ".join(_quoted(path) for path in parquet_files(folder))
             source = f"read_parquet([{listed}], hive_partitioning = false)"
             view = f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM {source}"
             self.connection.execute(view).fetchall()
@@ -207,12 +199,12 @@ class SparkEngine:
         return session
 
     def sql(
-        self, text: str, inputs: Mapping[str, Inputs], out: Path, *, bucketed: bool = False
+        self, text: str, inputs: Mapping[str, Path], out: Path, *, bucketed: bool = False
     ) -> None:
         """Run one query; see `Engine.sql`."""
         aside = _aside(out)
         for name, folder in inputs.items():
-            listed = [str(path.resolve()) for path in files_of(folder)]
+            listed = [str(path.resolve()) for path in parquet_files(folder)]
             self.session.read.parquet(*listed).createOrReplaceTempView(name)
         frame = self.session.sql(text)
         if not bucketed:

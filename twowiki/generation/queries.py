@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from twowiki.generation.dates import date_of_key, written_forms
-from twowiki.generation.engines import Engine, Inputs, query
+from twowiki.generation.engines import Engine, query
 from twowiki.generation.rule_tables import rule_tables
 from twowiki.generation.tables import (
     count_rows,
@@ -69,7 +69,6 @@ _GROUNDED = pa.schema(
     ]
 )  # fmt: skip
 ROWS_A_BUCKET = 2_000_000
-BUCKETS_OF_STARTS = 3
 FILMS_A_CELL = 8
 
 
@@ -150,13 +149,11 @@ def ground(engine: Engine, tables: Tables, folder: Path) -> None:
 
 
 def chain_up(engine: Engine, tables: Tables, folder: Path) -> None:
-    """Find the chains of two grounded facts, from some buckets of starting facts at a time."""
+    """Find the chains of two grounded facts, a bucket of starting facts at a time."""
     starts = sorted(path for path in tables["grounded"].iterdir() if path.is_dir())
-    inputs: dict[str, Inputs] = {name: tables[name] for name in CHAINS["chains"].split()}
-    for number, first in enumerate(range(0, max(1, len(starts)), BUCKETS_OF_STARTS)):
-        part = tuple(starts[first : first + BUCKETS_OF_STARTS]) or tables["grounded"]
-        out = folder / "chains" / f"starts-{number:05d}"
-        engine.sql(query("chains"), inputs | {"starts": part}, out)
+    inputs = {name: tables[name] for name in CHAINS["chains"].split()}
+    for part in starts or [tables["grounded"]]:
+        engine.sql(query("chains"), inputs | {"starts": part}, folder / "chains" / part.name)
     tables["chains"] = folder / "chains"
     run_queries(engine, CHOSEN_CHAINS, tables, folder)
 

@@ -59,7 +59,7 @@ class TwoWikiForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: ignore[
         self.pointers = Pointers(width, POINTERS)
         self.answer_pointers = Pointers(width, ("start", "end"))
         self.type_hidden, self.type_head = nn.Linear(2 * width, width), nn.Linear(width, 3)
-        self.support_hidden, self.support_head = nn.Linear(2 * width, width), nn.Linear(width, 1)
+        self.support_hidden, self.support_head = nn.Linear(3 * width, width), nn.Linear(width, 1)
         self.post_init()
 
     @classmethod
@@ -108,6 +108,8 @@ class TwoWikiForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: ignore[
         super()._init_weights(module)
         if isinstance(module, Slots):
             init.normal_(module.queries, 0.0, 0.5)
+        elif module is getattr(self, "match_embedding", None):  # as large as the states
+            init.normal_(module.weight, 0.0, 0.5)
         elif isinstance(module, FusionLayer):  # starts as if it were not there
             init.zeros_(module.attention.output.weight)
             init.zeros_(module.feed.narrow.weight)
@@ -164,9 +166,10 @@ class TwoWikiForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: ignore[
 
         pointed = self.pointers(slots, context)
         answered = self.answer_pointers(answer.unsqueeze(1), context)
-        sentences = gather_states(context, sentence_starts, sentence_mask)  # (B, S, H)
-        asked = summary.unsqueeze(1).expand_as(sentences)
-        support = functional.gelu(self.support_hidden(torch.cat([sentences, asked], dim=-1)))
+        sentences = read_sentences(context, span_mask, sentence_starts, sentence_mask)
+        asked = summary.unsqueeze(1).expand_as(sentences)  # (B, S, H)
+        compared = torch.cat([sentences, asked, sentences * asked], dim=-1)
+        support = functional.gelu(self.support_hidden(compared))
         kind = functional.gelu(self.type_hidden(torch.cat([answer, summary], dim=-1)))
         output = TwoWikiOutput(
             start_logits=mask_tokens(answered["start"], span_mask).squeeze(-1),
@@ -209,6 +212,24 @@ class TwoWikiForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: ignore[
 def take(states: Tensor, places: Tensor) -> Tensor:
     """Take states by their place: (N, H) and (B, T) to (B, T, H)."""
     return states.index_select(0, places.flatten()).view(*places.shape, -1)
+
+
+def read_sentences(
+    context: Tensor, span_mask: Tensor, starts: Tensor, sentence_mask: Tensor
+) -> Tensor:
+    """Give each sentence its marker's state and the mean of its tokens' states.
+
+    A token belongs to the marker before it: a sentence's, or a title's.
+
+    Shape:
+        context: (B, T, H); span_mask, false at markers: (B, T); starts, sentence_mask: (B, S).
+        Output: (B, S, H).
+    """
+    segment = (~span_mask).cumsum(dim=1)  # (B, T)
+    own = segment.gather(1, starts).unsqueeze(2) == segment.unsqueeze(1)  # (B, S, T)
+    shares = (own & span_mask.unsqueeze(1)).to(context.dtype)
+    means = shares @ context / shares.sum(dim=2, keepdim=True).clamp(min=1)
+    return means + gather_states(context, starts, sentence_mask)
 
 
 def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
