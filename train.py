@@ -67,7 +67,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         config = read_config(arguments)
         config.check()
-        keep_freed_memory()
+        if config.KEEPS_MEMORY:
+            keep_freed_memory()
         if not sys.stderr.isatty():
             disable_progress_bar()  # type: ignore[no-untyped-call]
         find_executable_batch_size(train, starting_batch_size=config.batch_size)(config)

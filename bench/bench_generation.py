@@ -33,13 +33,12 @@ from made_up_wikidata import MadeUp, full_entity
 
 from twowiki.generation.engines import DuckDBEngine
 from twowiki.generation.queries import (
-    BRIDGE_COMPARISONS,
-    COMPARISONS,
     PARTITIONED,
     SELECT,
     bucket_count,
     cell_count,
     chain_up,
+    compare,
     ground,
     run_queries,
     tables_in,
@@ -236,7 +235,7 @@ def run_sampling_queries(folder: Path, memory: str) -> None:
     ground(engine, tables, out)
     write_rules(out, tables, cells=cell_count(tables["types"]), share=1250, cap=15050, **settings)
     chain_up(engine, tables, out)
-    run_queries(engine, COMPARISONS | BRIDGE_COMPARISONS, tables, out)
+    compare(engine, tables, out, bridges=True)
     engine.close()
 
 

@@ -116,7 +116,7 @@ def train_fold(given: argparse.Namespace, settings: str, fold: int) -> None:
     flags += ["--validation_file", str(folder / "dev.json")]
     flags += ["--max_cpu_minutes", str(given.minutes)]
     if settings.endswith("_world"):
-        flags += ["--init_from", str(train_on_world(given, model) / "best"), *world_flags(model)]
+        flags += ["--init_from", str(train_on_world(given, model) / "best")]
     train(given, model, given.out / settings / f"fold_{fold}", flags)
 
 
@@ -136,7 +136,10 @@ def train(given: argparse.Namespace, model: str, folder: Path, flags: list[str])
     if (folder / "report.json").is_file():
         return
     command = [sys.executable, str(ROOT / "train.py"), "--output_dir", str(folder)]
-    command += [*model_flags(given, model), *flags, "--resume", "auto", "--checkpoint_limit", "1"]
+    command += (
+        encoder_flags(given) if model == "encoder" else baseline_flags("--init_from" in flags)
+    )
+    command += [*flags, "--resume", "auto", "--checkpoint_limit", "1", "--warmup_steps", "20"]
     command += ["--epochs", "100000", "--patience", "0", "--eval_every", "1000000000"]
     command += ["--save_every", "50"]
     environment = {**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
@@ -146,23 +149,22 @@ def train(given: argparse.Namespace, model: str, folder: Path, flags: list[str])
         sys.exit(done.stderr[-4000:])
 
 
-def model_flags(given: argparse.Namespace, model: str) -> list[str]:
-    """Give a model's own settings."""
-    if model == "baseline":
-        sizes = ["--word_dim", "100", "--dropout", "0.2", "--min_word_count", "2"]
-        return [*sizes, "--learning_rate", "3e-3", "--batch_size", "16", "--warmup_steps", "20"]
+def baseline_flags(trained: bool) -> list[str]:
+    """Give the baseline's settings; where it was trained before, the best of its own bench."""
+    shared = ["--batch_size", "16", "--bucket", "yes", "--freeze_word_vectors", "no"]
+    if trained:
+        return [*shared, "--learning_rate", "0.012", "--clip_norm", "5"]
+    sizes = ["--word_dim", "100", "--dropout", "0.2", "--min_word_count", "2"]
+    return [*shared, *sizes, "--learning_rate", "3e-3"]
+
+
+def encoder_flags(given: argparse.Namespace) -> list[str]:
+    """Give the encoder's settings."""
     rates = ["--learning_rate", "3e-4", "--head_learning_rate", "1e-3", "--batch_size", "4"]
-    rates += ["--support_weight", "5", "--warmup_steps", "20", "--dropout", "0"]
+    rates += ["--support_weight", "5", "--dropout", "0"]
     cheap = ["--backbone_dropout", "0", "--mixed_precision", "bf16"]
     own = ["--task", "encoder", "--backbone", given.backbone]
     return [*own, *rates, *cheap, *given.flags.split()]
-
-
-def world_flags(model: str) -> list[str]:
-    """Give the settings of going on from a world: the baseline's best of four by its own bench."""
-    if model == "encoder":
-        return []
-    return ["--optimizer", "adamw", "--learning_rate", "0.012", "--clip_norm", "5"]
 
 
 def show(given: argparse.Namespace, items: list[Example]) -> None:

@@ -20,15 +20,17 @@ from twowiki.generation.manifest import fingerprint, key_of
 from twowiki.generation.outputs import write_outputs
 from twowiki.generation.queries import (
     BRIDGE_COMPARISONS,
-    CHAINS,
     CHOSEN_CHAINS,
     COMPARISONS,
     GROUND,
+    GROUPS,
+    IN_PARTS,
     PARTITIONED,
     SELECT,
     bucket_count,
     cell_count,
     chain_up,
+    compare,
     count_reasons,
     ground,
     run_queries,
@@ -146,11 +148,8 @@ def _find_candidates(run: Run) -> None:
         "cap": _ALL if most is None else 3 * most + 50,
     }
     chains = bool({"inference", "compositional"} & set(config.types))
-    steps: dict[str, str] = {}
-    if {"comparison", "bridge_comparison"} & set(config.types):
-        steps |= COMPARISONS
-    if "bridge_comparison" in config.types:
-        steps |= BRIDGE_COMPARISONS
+    bridges = "bridge_comparison" in config.types
+    pairs = bridges or "comparison" in config.types
 
     def find(folder: Path) -> Mapping[str, Any]:
         tables = dict(run.tables)
@@ -164,9 +163,11 @@ def _find_candidates(run: Run) -> None:
         write_rules(folder, tables, cells=cells, **draw)
         if chains:
             chain_up(run.engine, tables, folder)
-        run_queries(run.engine, steps, tables, folder)
+        if pairs:
+            compare(run.engine, tables, folder, bridges=bridges)
         kinds = [name for name in ("chains", "comparison", "bridge_comparison") if name in tables]
         return {name: count_reasons(tables[name]) for name in kinds}
 
-    asked = (CHAINS | CHOSEN_CHAINS if chains else {}) | steps
-    run.stage("candidates", find, settings=draw, queries=asked)
+    asked = IN_PARTS | CHOSEN_CHAINS | GROUPS | COMPARISONS | BRIDGE_COMPARISONS
+    kinds_asked = {"chains": chains, "pairs": pairs, "bridges": bridges}
+    run.stage("candidates", find, settings=draw | kinds_asked, queries=asked)

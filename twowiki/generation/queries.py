@@ -37,13 +37,15 @@ PARTITIONED = {
     "texts": "linked sentences settings",
 }
 GROUND = {"grounded": "subject_facts texts relations names written_days"}
-CHAINS = {
+IN_PARTS = {
     "chains": "grounded relation_pairs relations linked names written_days facts sexes settings",
+    "measures": "relations days",
+    "members": "facts popular class_types comparables settings",
 }
 CHOSEN_CHAINS = {"chosen_chains": "chains settings"}
+GROUPS = {"popular": "facts linked"}
 COMPARISONS = {
-    "measures": "grounded relations days",
-    "comparison": "facts linked class_types comparables measures relations grounded settings",
+    "comparison": "members relations grounded settings",
     "chosen_comparison": "comparison settings",
 }
 BRIDGE_COMPARISONS = {
@@ -148,14 +150,38 @@ def ground(engine: Engine, tables: Tables, folder: Path) -> None:
     tables["grounded"] = folder / "grounded"
 
 
+def run_in_parts(
+    engine: Engine, name: str, tables: Tables, folder: Path, *, whole: str, part: str
+) -> None:
+    """Run a query on one bucket of a table at a time; its rows lie in as many folders.
+
+    Args:
+        engine: where it runs.
+        name: the query, one of `IN_PARTS`.
+        tables: what it reads; gets its table.
+        folder: where its table goes.
+        whole: the table that has buckets (or none).
+        part: what the query calls a bucket of it.
+    """
+    inputs = {table: tables[table] for table in IN_PARTS[name].split()}
+    buckets = sorted(path for path in tables[whole].iterdir() if path.is_dir())
+    for bucket in buckets or [tables[whole]]:
+        engine.sql(query(name), inputs | {part: bucket}, folder / name / bucket.name)
+    tables[name] = folder / name
+
+
 def chain_up(engine: Engine, tables: Tables, folder: Path) -> None:
     """Find the chains of two grounded facts, a bucket of starting facts at a time."""
-    starts = sorted(path for path in tables["grounded"].iterdir() if path.is_dir())
-    inputs = {name: tables[name] for name in CHAINS["chains"].split()}
-    for part in starts or [tables["grounded"]]:
-        engine.sql(query("chains"), inputs | {"starts": part}, folder / "chains" / part.name)
-    tables["chains"] = folder / "chains"
+    run_in_parts(engine, "chains", tables, folder, whole="grounded", part="starts")
     run_queries(engine, CHOSEN_CHAINS, tables, folder)
+
+
+def compare(engine: Engine, tables: Tables, folder: Path, *, bridges: bool) -> None:
+    """Find the pairs of entities to compare, and with `bridges` those of films."""
+    run_in_parts(engine, "measures", tables, folder, whole="grounded", part="grounded")
+    run_queries(engine, GROUPS, tables, folder)
+    run_in_parts(engine, "members", tables, folder, whole="measures", part="part")
+    run_queries(engine, COMPARISONS | (BRIDGE_COMPARISONS if bridges else {}), tables, folder)
 
 
 def count_reasons(folder: Path) -> dict[str, int]:

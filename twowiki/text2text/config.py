@@ -63,6 +63,7 @@ class TextConfig(RunConfig):
         "weights": ("float32", "bfloat16"),
         "chat": ("auto", "yes", "no"),
     }
+    KEEPS_MEMORY: ClassVar[bool] = False  # each length has huge arrays of its own size
     AT_LEAST_ONE: ClassVar[tuple[str, ...]] = (
         *RunConfig.AT_LEAST_ONE,
         *("max_source_tokens", "max_target_tokens", "num_beams", "max_new_tokens"),

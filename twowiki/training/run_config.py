@@ -75,6 +75,7 @@ class RunConfig:
         "schedule": ("linear", "constant", "halving"),
         "mixed_precision": ("", "no", "bf16", "fp16"),
     }
+    KEEPS_MEMORY: ClassVar[bool] = True  # batches are much alike in size: see `memory`
     AT_LEAST_ONE: ClassVar[tuple[str, ...]] = (
         "batch_size", "eval_batch_size", "gradient_accumulation", "epochs", "log_every"
     )  # fmt: skip

@@ -1,27 +1,18 @@
 -- One row per pair of entities of one group and property, with the reason that drops it.
--- Groups: the instance-of groups with most pages. Pairs: neighbours in a shuffled order, and for
--- yes/no properties neighbours among those of equal value too; or every pair where all are asked.
+-- Pairs: neighbours in a shuffled order, and for yes/no properties neighbours among those of equal
+-- value too; or every pair where all are asked. Of a group that has many times what can be chosen,
+-- the first in that order are enough.
 WITH sized AS (
-  SELECT f.o AS class, COUNT(DISTINCT f.s) AS n
-  FROM facts f
-  JOIN linked l ON l.qid = f.s
-  WHERE f.p = 31
-  GROUP BY f.o
-),
-popular AS (
-  SELECT class, ROW_NUMBER() OVER (ORDER BY n DESC, class) AS place FROM sized
+  SELECT class, relation, kind, COUNT(*) AS n FROM members GROUP BY class, relation, kind
 ),
 member AS (
-  SELECT m.s, g.class, g.place, COALESCE(t.type, '') AS type, m.relation, m.kind, m.low, m.high,
-         m.o, md5(concat_ws('|', x.seed, CAST(g.class AS STRING), m.relation,
-                            CAST(m.s AS STRING))) AS k
-  FROM popular g
-  JOIN facts f ON f.p = 31 AND f.o = g.class
-  LEFT JOIN class_types t ON t.class = g.class
-  JOIN comparables c ON c.type = COALESCE(t.type, '')
-  JOIN measures m ON m.s = f.s AND m.relation = c.relation AND m.kind = c.kind
+  SELECT m.s, m.class, m.place, m.type, m.relation, m.kind, m.low, m.high, m.o, m.k
+  FROM members m
+  JOIN sized g ON g.class = m.class AND g.relation = m.relation AND g.kind = m.kind
   CROSS JOIN settings x
-  WHERE g.place <= 50
+  WHERE g.n * (256 * (instr('0123456789abcdef', substring(m.k, 1, 1)) - 1)
+               + 16 * (instr('0123456789abcdef', substring(m.k, 2, 1)) - 1)
+               + instr('0123456789abcdef', substring(m.k, 3, 1)) - 1) < 4096 * 8 * x.cap
 ),
 neighbour AS (
   SELECT class, place, type, relation, kind, s AS s1, low AS low1, high AS high1, o AS o1,
