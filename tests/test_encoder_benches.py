@@ -47,8 +47,14 @@ def test_the_cross_validation_predicts_each_item_once_and_goes_on(tmp_path: Path
         str(ROOT / "bench" / "compare_encoder.py"), str(tmp_path / "dev.json"),
         "--backbone", str(backbone), "--out", str(tmp_path / "cv"), "--folds", "2",
         "--minutes", "0.02", "--settings", "encoder", "--flags=--mixed_precision no",
+        "--paragraphs", "2", "--copies", "2",
     ]  # fmt: skip
     first = run(*command, "--only-folds", "1")
+    short = json.loads((tmp_path / "cv" / "fold_1" / "short.json").read_text(encoding="utf-8"))
+    assert len(short) == 6
+    gold = {title for record in short for title, _ in record["supporting_facts"]}
+    shown = {title for record in short for title, _ in record["context"]}
+    assert gold <= shown
     assert "encoder: 1 of 2 folds are done" in first
     printed = run(*command)
     assert "encoder/fold_1" not in printed
