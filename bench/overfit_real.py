@@ -59,8 +59,7 @@ def model_flags(backbone: str) -> list[str]:
     """Give the flags of the model: the baseline, or the encoder from a backbone."""
     if not backbone:
         return ["--word_dim", "100", "--learning_rate", "3e-3"]
-    rates = ["--learning_rate", "3e-4", "--head_learning_rate", "1e-3", "--schedule", "linear"]
-    rates += ["--support_weight", "5"]
+    rates = ["--learning_rate", "1.5e-4", "--head_learning_rate", "6e-4", "--schedule", "linear"]
     cheap = ["--batch_size", "4", "--mixed_precision", "bf16"]
     no_dropout = ["--dropout", "0", "--backbone_dropout", "0"]
     return ["--task", "encoder", "--backbone", backbone, *rates, *cheap, *no_dropout]
