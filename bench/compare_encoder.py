@@ -160,8 +160,8 @@ def baseline_flags(trained: bool) -> list[str]:
 
 def encoder_flags(given: argparse.Namespace) -> list[str]:
     """Give the encoder's settings."""
-    rates = ["--learning_rate", "3e-4", "--head_learning_rate", "1e-3", "--batch_size", "4"]
-    rates += ["--support_weight", "5", "--dropout", "0"]
+    rates = ["--learning_rate", "1.5e-4", "--head_learning_rate", "6e-4", "--batch_size", "4"]
+    rates += ["--support_weight", "3", "--dropout", "0"]
     cheap = ["--backbone_dropout", "0", "--mixed_precision", "bf16"]
     own = ["--task", "encoder", "--backbone", given.backbone]
     return [*own, *rates, *cheap, *given.flags.split()]
