@@ -145,6 +145,8 @@ def bench_run(count: int, samples: int, folder: Path) -> float:
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     with Peak(process.pid) as peak:
         process.wait()
+    if process.returncode:
+        sys.exit("the run did not come to its end")
     seconds, cpu = time.time() - started, cpu_seconds() - before
     report = json.loads((folder / "out" / "report.json").read_text("utf-8"))
     print(
@@ -213,6 +215,8 @@ def bench_shifted(count: int, copies: int, folder: Path, memory: str) -> None:
     process = subprocess.Popen(command)
     with Peak(process.pid) as peak:
         process.wait()
+    if process.returncode:
+        sys.exit("the queries did not run to their end")
     claims = count_rows(folder / "many" / "claims")
     print(
         f"queries: {copies} copies, {claims:,} claims: {time.time() - started:.0f} s, "

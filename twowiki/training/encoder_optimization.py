@@ -40,7 +40,8 @@ def make_encoder_optimizer(model: nn.Module, config: EncoderConfig) -> torch.opt
     ]
     if config.optimizer == "sgd":
         return torch.optim.SGD(listed, lr=config.learning_rate)
-    return torch.optim.AdamW(listed, lr=config.learning_rate, betas=(0.9, 0.98))
+    fused = all(p.device.type in ("cpu", "cuda") for group in listed for p in group["params"])
+    return torch.optim.AdamW(listed, lr=config.learning_rate, betas=(0.9, 0.98), fused=fused)
 
 
 def backbone_layers(model: nn.Module) -> int:
