@@ -170,4 +170,5 @@ def _find_candidates(run: Run) -> None:
 
     asked = IN_PARTS | CHOSEN_CHAINS | GROUPS | COMPARISONS | BRIDGE_COMPARISONS
     kinds_asked = {"chains": chains, "pairs": pairs, "bridges": bridges}
-    run.stage("candidates", find, settings=draw | kinds_asked, queries=asked)
+    settings = draw | kinds_asked
+    run.stage("candidates", find, settings=settings, queries=asked, keep_partial=True)

@@ -155,6 +155,8 @@ def run_in_parts(
 ) -> None:
     """Run a query on one bucket of a table at a time; its rows lie in as many folders.
 
+    A bucket that is there already is left: a stopped run goes on with the next one.
+
     Args:
         engine: where it runs.
         name: the query, one of `IN_PARTS`.
@@ -166,7 +168,9 @@ def run_in_parts(
     inputs = {table: tables[table] for table in IN_PARTS[name].split()}
     buckets = sorted(path for path in tables[whole].iterdir() if path.is_dir())
     for bucket in buckets or [tables[whole]]:
-        engine.sql(query(name), inputs | {part: bucket}, folder / name / bucket.name)
+        out = folder / name / bucket.name
+        if not out.is_dir():
+            engine.sql(query(name), inputs | {part: bucket}, out)
     tables[name] = folder / name
 
 
