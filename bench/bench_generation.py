@@ -87,6 +87,17 @@ class Peak:
         self._thread.join()
 
 
+def measure(command: list[str], **options: Any) -> tuple[float, float, float]:
+    """Run a command to its end; give its seconds, CPU seconds and peak memory in GB."""
+    before, started = cpu_seconds(), time.time()
+    process = subprocess.Popen(command, **options)
+    with Peak(process.pid) as peak:
+        process.wait()
+    if process.returncode:
+        sys.exit(f"stopped: {' '.join(command)} gave {process.returncode}")
+    return time.time() - started, cpu_seconds() - before, peak.gb
+
+
 def plain_extraction(block: bytes) -> int:
     """Read the same with json.loads: what a user would write."""
     wanted = {"P31", "P21", "P22", "P25", "P27", "P19", "P106", "P69", "P166", "P569", "P570"}
@@ -141,17 +152,11 @@ def bench_run(count: int, samples: int, folder: Path) -> float:
         str(paragraphs), "--out", str(folder / "out"), "--limit-per-type", str(samples // 4),
         "--workers", "2",
     ]  # fmt: skip
-    before, started = cpu_seconds(), time.time()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    with Peak(process.pid) as peak:
-        process.wait()
-    if process.returncode:
-        sys.exit("the run did not come to its end")
-    seconds, cpu = time.time() - started, cpu_seconds() - before
+    seconds, cpu, peak = measure(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     report = json.loads((folder / "out" / "report.json").read_text("utf-8"))
     print(
         f"run: {count:,} entities, {claims:,} claims -> {report['samples']:,} samples: "
-        f"{seconds:.0f} s, {cpu:.0f} CPU s, peak {peak.gb:.2f} GB"
+        f"{seconds:.0f} s, {cpu:.0f} CPU s, peak {peak:.2f} GB"
     )
     stages = []
     for path in sorted((folder / "out" / "work").glob("*/_manifest.json")):
@@ -211,16 +216,11 @@ def bench_shifted(count: int, copies: int, folder: Path, memory: str) -> None:
         "--memory",
         memory,
     ]
-    before, started = cpu_seconds(), time.time()
-    process = subprocess.Popen(command)
-    with Peak(process.pid) as peak:
-        process.wait()
-    if process.returncode:
-        sys.exit("the queries did not run to their end")
+    seconds, cpu, peak = measure(command)
     claims = count_rows(folder / "many" / "claims")
     print(
-        f"queries: {copies} copies, {claims:,} claims: {time.time() - started:.0f} s, "
-        f"{cpu_seconds() - before:.0f} CPU s, peak {peak.gb:.2f} GB"
+        f"queries: {copies} copies, {claims:,} claims: {seconds:.0f} s, "
+        f"{cpu:.0f} CPU s, peak {peak:.2f} GB"
     )
     shutil.rmtree(folder)
 

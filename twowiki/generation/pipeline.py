@@ -20,11 +20,13 @@ from twowiki.generation.manifest import fingerprint, key_of
 from twowiki.generation.outputs import write_outputs
 from twowiki.generation.queries import (
     BRIDGE_COMPARISONS,
+    CHAINS,
     CHOSEN_CHAINS,
     COMPARISONS,
     GROUND,
     GROUPS,
-    IN_PARTS,
+    MEASURES,
+    MEMBERS,
     PARTITIONED,
     SELECT,
     bucket_count,
@@ -168,7 +170,11 @@ def _find_candidates(run: Run) -> None:
         kinds = [name for name in ("chains", "comparison", "bridge_comparison") if name in tables]
         return {name: count_reasons(tables[name]) for name in kinds}
 
-    asked = IN_PARTS | CHOSEN_CHAINS | GROUPS | COMPARISONS | BRIDGE_COMPARISONS
-    kinds_asked = {"chains": chains, "pairs": pairs, "bridges": bridges}
-    settings = draw | kinds_asked
-    run.stage("candidates", find, settings=settings, queries=asked, keep_partial=True)
+    steps: dict[str, str] = {}
+    if chains:
+        steps |= CHAINS | CHOSEN_CHAINS
+    if pairs:
+        steps |= MEASURES | GROUPS | MEMBERS | COMPARISONS
+    if bridges:
+        steps |= BRIDGE_COMPARISONS
+    run.stage("candidates", find, settings=draw, queries=steps, keep_partial=True)

@@ -36,12 +36,13 @@ PARTITIONED = {
     "subject_facts": "facts relations linked settings",
     "texts": "linked sentences settings",
 }
-GROUND = {"grounded": "subject_facts texts relations names written_days"}
-IN_PARTS = {
+# What runs on a bucket at a time reads that bucket besides.
+GROUND = {"grounded": "relations names written_days"}
+CHAINS = {
     "chains": "grounded relation_pairs relations linked names written_days facts sexes settings",
-    "measures": "relations days",
-    "members": "facts popular class_types comparables settings",
 }
+MEASURES = {"measures": "relations days"}
+MEMBERS = {"members": "facts popular class_types comparables settings"}
 CHOSEN_CHAINS = {"chosen_chains": "chains settings"}
 GROUPS = {"popular": "facts linked"}
 COMPARISONS = {
@@ -131,60 +132,63 @@ def buckets_of(folder: Path) -> dict[int, Path]:
 
 
 def ground(engine: Engine, tables: Tables, folder: Path) -> None:
-    """Find the facts that their subjects' pages state, a bucket of subjects at a time.
-
-    A bucket that is there already is left: a stopped run goes on with the next one.
-    """
+    """Find the facts that their subjects' pages state, a bucket of subjects at a time."""
     facts, texts = (
         buckets_of(tables[name]) if name in tables else {} for name in ("subject_facts", "texts")
     )
-    if not set(facts) & set(texts):  # nothing to look for: the table has no rows
+    parts: dict[str, Tables] = {
+        f"bucket-{bucket:05d}": {"subject_facts": facts[bucket], "texts": texts[bucket]}
+        for bucket in sorted(set(facts) & set(texts))
+    }
+    if not parts:  # nothing to look for: the table has no rows
         write_part(folder / "grounded", "part-none", _GROUNDED.empty_table())
-    for bucket in sorted(set(facts) & set(texts)):
-        out = folder / "grounded" / f"bucket-{bucket:05d}"
-        if out.is_dir():
-            continue
-        inputs = {name: tables[name] for name in ("relations", "names", "written_days")}
-        inputs |= {"subject_facts": facts[bucket], "texts": texts[bucket]}
-        engine.sql(query("grounded"), inputs, out)
-    tables["grounded"] = folder / "grounded"
+    run_in_parts(engine, GROUND, parts, tables, folder)
 
 
 def run_in_parts(
-    engine: Engine, name: str, tables: Tables, folder: Path, *, whole: str, part: str
+    engine: Engine,
+    steps: Mapping[str, str],
+    parts: Mapping[str, Tables],
+    tables: Tables,
+    folder: Path,
 ) -> None:
-    """Run a query on one bucket of a table at a time; its rows lie in as many folders.
+    """Run queries as `run_queries` does, on one part of some tables at a time.
 
-    A bucket that is there already is left: a stopped run goes on with the next one.
+    A part that is there already is left: a stopped run goes on with the next one.
 
     Args:
-        engine: where it runs.
-        name: the query, one of `IN_PARTS`.
-        tables: what it reads; gets its table.
-        folder: where its table goes.
-        whole: the table that has buckets (or none).
-        part: what the query calls a bucket of it.
+        engine: where they run.
+        steps: the queries, with the tables that they read whole.
+        parts: the folders of the results, each with the tables that are read for it alone.
+        tables: every table; gets those of the queries.
+        folder: where these go.
     """
-    inputs = {table: tables[table] for table in IN_PARTS[name].split()}
-    buckets = sorted(path for path in tables[whole].iterdir() if path.is_dir())
-    for bucket in buckets or [tables[whole]]:
-        out = folder / name / bucket.name
-        if not out.is_dir():
-            engine.sql(query(name), inputs | {part: bucket}, out)
-    tables[name] = folder / name
+    for name, inputs in steps.items():
+        given = {table: tables[table] for table in inputs.split()}
+        for part, own in parts.items():
+            out = folder / name / part
+            if not out.is_dir():
+                engine.sql(query(name), given | own, out)
+        tables[name] = folder / name
+
+
+def parts_of(table: Path, name: str) -> dict[str, Tables]:
+    """Give the buckets of a table, or all of it where it has none, each under a query's name."""
+    buckets = sorted(path for path in table.iterdir() if path.is_dir())
+    return {path.name: {name: path} for path in buckets or [table]}
 
 
 def chain_up(engine: Engine, tables: Tables, folder: Path) -> None:
     """Find the chains of two grounded facts, a bucket of starting facts at a time."""
-    run_in_parts(engine, "chains", tables, folder, whole="grounded", part="starts")
+    run_in_parts(engine, CHAINS, parts_of(tables["grounded"], "starts"), tables, folder)
     run_queries(engine, CHOSEN_CHAINS, tables, folder)
 
 
 def compare(engine: Engine, tables: Tables, folder: Path, *, bridges: bool) -> None:
     """Find the pairs of entities to compare, and with `bridges` those of films."""
-    run_in_parts(engine, "measures", tables, folder, whole="grounded", part="grounded")
+    run_in_parts(engine, MEASURES, parts_of(tables["grounded"], "grounded"), tables, folder)
     run_queries(engine, GROUPS, tables, folder)
-    run_in_parts(engine, "members", tables, folder, whole="measures", part="part")
+    run_in_parts(engine, MEMBERS, parts_of(tables["measures"], "part"), tables, folder)
     run_queries(engine, COMPARISONS | (BRIDGE_COMPARISONS if bridges else {}), tables, folder)
 
 
