@@ -122,13 +122,17 @@ def train_fold(given: argparse.Namespace, settings: str, fold: int) -> None:
 
 def train_on_world(given: argparse.Namespace, model: str) -> Path:
     """Give the run of a model on a fictional world; train it if it is not there."""
-    if model in given.starts:
-        return Path(given.starts[model]).resolve()
-    folder = given.out / "world" / model
+    folder = world_run(given, model)
     flags = ["--world", given.world, "--max_validation_examples", "200"]
     flags += ["--max_cpu_minutes", str(given.world_minutes), "--cache_dir", str(given.out / "made")]
-    train(given, model, folder, flags)
-    return Path(folder)
+    if model not in given.starts:
+        train(given, model, folder, flags)
+    return folder
+
+
+def world_run(given: argparse.Namespace, model: str) -> Path:
+    """Give the folder of a model's run on a world: one that was given, or this bench's own."""
+    return Path(given.starts.get(model, given.out / "world" / model)).resolve()
 
 
 def train(given: argparse.Namespace, model: str, folder: Path, flags: list[str]) -> None:
@@ -204,7 +208,7 @@ def show(given: argparse.Namespace, items: list[Example]) -> None:
 
 def told_of_world(given: argparse.Namespace, model: str) -> str:
     """Say what a model learnt on a world before."""
-    path = Path(given.starts.get(model, given.out / "world" / model)) / "report.json"
+    path = world_run(given, model) / "report.json"
     if not path.is_file():
         return f"{model}: not trained on a world"
     report = json.loads(path.read_text(encoding="utf-8"))

@@ -66,3 +66,8 @@ def require_file(path: str | PathLike[str], remedy: str) -> Path:
         problem = "is a folder, not a file" if found.is_dir() else "no such file"
         raise DataError(problem, file=path, remedy=remedy)
     return found
+
+
+def unless_here(place: str | PathLike[str]) -> str:
+    """Give the words before "cannot be loaded": that a name is no folder here, if it is none."""
+    return "" if Path(place).exists() else "is no folder here, and as a repository "

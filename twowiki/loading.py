@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from twowiki.errors import DataError
+from twowiki.errors import DataError, unless_here
 
 
 def load_model(
@@ -44,9 +44,8 @@ def load_model(
     try:
         model = AutoModel.from_pretrained(place, trust_remote_code=trust_remote_code, **options)
     except (OSError, ValueError, KeyError, RuntimeError) as error:
-        here = "" if folder.exists() else "is no folder here, and as a repository "
         raise DataError(
-            f"{here}cannot be loaded ({_first_line(error)})",
+            f"{unless_here(folder)}cannot be loaded ({_first_line(error)})",
             file=place,
             remedy="Give the folder of a saved model, or a repository of this package's models",
         ) from error

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from twowiki.errors import DataError
+from twowiki.errors import DataError, unless_here
 from twowiki.text2text.tiny import NAMES as NAMES
 from twowiki.text2text.tiny import make_model, make_tokenizer
 
@@ -240,9 +240,8 @@ def _loaded(auto: Any, model: str, place: Place, options: Options, **more: Any) 
             remedy = "Install it with: pip install 'twowiki[text]'"
             raise DataError("needs the package 'gguf'", file=model, remedy=remedy) from None
         reason = next((line for line in str(error).splitlines() if line.strip()), repr(error))
-        here = "" if Path(place.name).exists() else "is no folder here, and as a repository "
         raise DataError(
-            f"{here}cannot be loaded ({reason.strip()})",
+            f"{unless_here(place.name)}cannot be loaded ({reason.strip()})",
             file=model,
             remedy="Give a local folder, a .gguf file, or a hub name that can be reached",
         ) from None
