@@ -124,7 +124,7 @@ def test_windows_without_padding_give_the_same(kind: str) -> None:
     packed.load_state_dict(padded.state_dict())
     calls: list[int] = []
     packed.backbone.register_forward_pre_hook(
-        lambda _, __, given: calls.append(given["input_ids"].shape[1]), with_kwargs=True
+        lambda _, __, given: calls.append(given["position_ids"].shape[1]), with_kwargs=True
     )
     one, other = outputs(padded, records), outputs(packed, records)
     for name in (*OVER_TOKENS, *WHOLE, "support_logits"):
@@ -329,6 +329,39 @@ def test_a_sentence_is_its_marker_and_the_mean_of_its_own_tokens() -> None:
     starts, real = torch.tensor([[2, 4, 0]]), torch.tensor([[True, True, False]])
     found = read_sentences(context, tokens, starts, real)[0, :, 0]
     assert found[:2].tolist() == [101.0, 203.0]
+
+
+@pytest.mark.parametrize("option", ["match_features", "input_matches"])
+def test_marks_can_be_left_out(option: str) -> None:
+    model, records = model_and_records("bert", examples()[:2])
+    other, _ = model_and_records("bert", examples()[:2], **{option: False})
+    left = {name.split(".")[0] for name in model.state_dict().keys() - other.state_dict().keys()}
+    assert (
+        left
+        == {
+            "match_features": {"match_embedding", "match_input"},
+            "input_matches": {"match_input"},
+        }[option]
+    )
+    shared = {name: model.state_dict()[name] for name in other.state_dict()}
+    other.load_state_dict(shared)
+    one, two = outputs(model, records), outputs(other, records)
+    assert not torch.allclose(one.start_logits, two.start_logits, atol=1e-4)
+
+
+def test_the_backbone_reads_the_marks_of_question_and_context() -> None:
+    model, (record,) = model_and_records("bert", examples()[:1])
+    batch = batch_of(model, [record])
+    ids, marks = batch["input_ids"][0], batch["window_matches"][0]
+    begin = len(model.config.prefix_ids)
+    asked = slice(begin, begin + len(record.question_ids))
+    assert marks[asked].tolist() == record.question_matches.tolist()
+    assert record.question_matches.any()
+    assert marks[batch["context_places"][0]].tolist() == record.matches.tolist()
+    assert int((marks > 0).sum()) == int((record.matches > 0).sum()) + int(
+        (record.question_matches > 0).sum()
+    )
+    assert len(marks) == len(ids)
 
 
 @pytest.mark.slow

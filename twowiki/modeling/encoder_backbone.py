@@ -75,6 +75,7 @@ def read_windows(
     attention_mask: Tensor,
     token_type_ids: Tensor | None,
     question_mask: Tensor,
+    added: Tensor | None = None,
 ) -> Tensor:
     """Give the states of all windows in one row.
 
@@ -82,11 +83,15 @@ def read_windows(
     backbone of local attention looks at the question from everywhere.
 
     Shape:
-        input_ids, attention_mask, token_type_ids, question_mask: (W, L). Output: (W * L, H).
+        input_ids, attention_mask, token_type_ids, question_mask: (W, L); added, to the tokens'
+        embeddings of width E: (W, L, E). Output: (W * L, H).
     """
+    inputs: dict[str, Tensor] = {"input_ids": input_ids}
+    if added is not None:
+        inputs = {"inputs_embeds": backbone.get_input_embeddings()(input_ids) + added}
     if packs(backbone):
-        return read_packed(backbone, input_ids, attention_mask, token_type_ids)
-    inputs: dict[str, Tensor] = {"input_ids": input_ids, "attention_mask": attention_mask.long()}
+        return read_packed(backbone, inputs, attention_mask, token_type_ids)
+    inputs["attention_mask"] = attention_mask.long()
     if token_type_ids is not None:
         inputs["token_type_ids"] = token_type_ids
     if "global_attention_mask" in inspect.signature(backbone.forward).parameters:

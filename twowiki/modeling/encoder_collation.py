@@ -90,26 +90,32 @@ def frame_parts(config: TwoWikiEncoderConfig) -> tuple[list[int], list[int], lis
 
 def frame(
     window: Window, start: int, end: int, config: TwoWikiEncoderConfig
-) -> tuple[NDArray[numpy.int64], int]:
-    """Give a window's token ids, and where its context begins."""
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.uint8], int]:
+    """Give a window's token ids, their matches, and where its context begins."""
     prefix, middle, suffix = frame_parts(config)
     ids = numpy.concatenate(
         [prefix, window.question_ids, middle, window.token_ids[start:end], suffix]
     ).astype(numpy.int64)
-    return ids, len(prefix) + len(window.question_ids) + len(middle)
+    asked, begin = len(prefix), len(prefix) + len(window.question_ids) + len(middle)
+    matches = numpy.zeros(len(ids), numpy.uint8)
+    matches[asked : asked + len(window.question_ids)] = window.question_matches
+    matches[begin : begin + end - start] = window.matches[start:end]
+    return ids, matches, begin
 
 
 def pad_inputs(
-    inputs: Sequence[tuple[NDArray[numpy.int64], int]], config: TwoWikiEncoderConfig
+    inputs: Sequence[tuple[NDArray[numpy.int64], NDArray[numpy.uint8], int]],
+    config: TwoWikiEncoderConfig,
 ) -> dict[str, NDArray[Any]]:
     """Stack windows: (W, L), padded at the end."""
-    longest = max(len(ids) for ids, _ in inputs)
+    longest = max(len(ids) for ids, *_ in inputs)
     input_ids = numpy.full((len(inputs), longest), config.padding_id, numpy.int64)
     mask = numpy.zeros(input_ids.shape, bool)
     types = numpy.zeros(input_ids.shape, numpy.int64)
     asked = numpy.zeros(input_ids.shape, bool)
-    for row, (ids, begin) in enumerate(inputs):
-        input_ids[row, : len(ids)] = ids
+    matches = numpy.zeros(input_ids.shape, numpy.uint8)
+    for row, (ids, marks, begin) in enumerate(inputs):
+        input_ids[row, : len(ids)], matches[row, : len(ids)] = ids, marks
         mask[row, : len(ids)] = True
         types[row, begin : len(ids)] = config.context_segment
         asked[row, :begin] = True
@@ -120,6 +126,8 @@ def pad_inputs(
     }
     if config.context_segment >= 0:
         batch["token_type_ids"] = types
+    if config.match_features:
+        batch["window_matches"] = matches
     return batch
 
 

@@ -50,6 +50,7 @@ class TwoWikiEncoderConfig(PretrainedConfig):
         head_size: numbers of an attention head in fusion and slots.
         match_features: mark tokens that stand in the question, in a title that the question
             names, or in another paragraph's title.
+        input_matches: the backbone reads these marks too, beside the tokens.
         assignment: how triples are given to slots in training: "optimal", or "ordered".
         dropout: in the fusion and slot layers.
         answer_type_weight: weight of the answer type loss.
@@ -90,6 +91,7 @@ class TwoWikiEncoderConfig(PretrainedConfig):
     fusion_layers: int = 1
     head_size: int = 64
     match_features: bool = True
+    input_matches: bool = True
     assignment: str = "optimal"
     dropout: float = 0.1
     answer_type_weight: float = 1.0

@@ -14,14 +14,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy
-from numpy.typing import NDArray
 
 from .encoder_configuration import TwoWikiEncoderConfig
 from .encoder_tokenization import Ints, SubwordReader, Tokens
 from .encoding import SHOWN, Window, label_arrays
 from .labels import Located, label_example
 from .layout import TITLE, Layout, lay_out
-from .matching import mark_matches
+from .matching import Marks, mark_matches, no_marks
 from .spans import Span, TokenSpan, is_aligned, occurrences, token_span
 from .tokenization import code_points, word_offsets
 from .words import Words, read_words
@@ -76,6 +75,7 @@ class SubwordEncoder:
         if len(question.ids) > self.options.max_question_tokens:
             counts["question_cut"] += 1
             question = Tokens(*(part[: self.options.max_question_tokens] for part in question))
+        marks, question_marks = self._marks(layout, example, words, tokens, question)
         return [
             Window(
                 number,
@@ -84,12 +84,12 @@ class SubwordEncoder:
                 tokens.ids,
                 tokens.starts,
                 tokens.ends,
-                self._marks(layout, example, words, tokens),
+                marks,
                 example.question,
                 question.ids,
                 question.starts,
                 question.ends,
-                numpy.zeros(len(question.ids), numpy.uint8),
+                question_marks,
                 rows,
                 *label_arrays(labels, len(candidates), self.options.slots),
             )
@@ -112,18 +112,25 @@ class SubwordEncoder:
         return Tokens(*joined), numpy.array(rows, numpy.int32).reshape(-1, 4)
 
     def _marks(
-        self, layout: Layout, example: Any, words: Words, tokens: Tokens
-    ) -> NDArray[numpy.uint8]:
-        """Give each token the matches of the word that it begins in; markers have none."""
-        marks = numpy.zeros(len(tokens.ids), numpy.uint8)
+        self, layout: Layout, example: Any, words: Words, tokens: Tokens, question: Tokens
+    ) -> tuple[Marks, Marks]:
+        """Give each token of context and question the matches of the word that it begins in."""
+        asked = _words_of(example.question)
         if not self.options.match_features or not words.words:
-            return marks
+            return no_marks(tokens.ids), no_marks(question.ids)
         titles = [title for title, _ in example.context]
-        of_word, _ = mark_matches(layout, titles, words, _words_of(example.question))
+        of_words, of_asked = mark_matches(layout, titles, words, asked)
+        return _spread(of_words, words, tokens), _spread(of_asked, asked, question)
+
+
+def _spread(of_word: Marks, words: Words, tokens: Tokens) -> Marks:
+    """Hand words' marks to their tokens; a marker has none."""
+    marks = no_marks(tokens.ids)
+    if words.words:
         word = numpy.searchsorted(words.starts, tokens.starts, side="right") - 1
         inside = (word >= 0) & (tokens.starts < words.ends[word]) & (tokens.ends > tokens.starts)
         marks[inside] = of_word[word[inside]]
-        return marks
+    return marks
 
 
 class LocatedTokens(Located):

@@ -52,6 +52,9 @@ class TwoWikiForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: ignore[
         self.backbone = build_backbone(config)
         if config.match_features:
             self.match_embedding = nn.Linear(MATCH_KINDS, width, bias=False)
+            if config.input_matches:
+                embedded = self.backbone.get_input_embeddings().embedding_dim
+                self.match_input = nn.Linear(MATCH_KINDS, embedded, bias=False)
         self.fusion = nn.ModuleList(FusionLayer(config) for _ in range(config.fusion_layers))
         self.norm = nn.LayerNorm(width)
         self.slots = Slots(config)
@@ -110,6 +113,8 @@ class TwoWikiForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: ignore[
             init.normal_(module.queries, 0.0, 0.5)
         elif module is getattr(self, "match_embedding", None):  # as large as the states
             init.normal_(module.weight, 0.0, 0.5)
+        elif module is getattr(self, "match_input", None):  # as large as the embeddings
+            init.normal_(module.weight, 0.0, 0.05)
         elif isinstance(module, FusionLayer):  # starts as if it were not there
             init.zeros_(module.attention.output.weight)
             init.zeros_(module.feed.narrow.weight)
@@ -129,6 +134,7 @@ class TwoWikiForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: ignore[
         sentence_mask: Tensor,
         token_type_ids: Tensor | None = None,
         matches: Tensor | None = None,
+        window_matches: Tensor | None = None,
         start_positions: Tensor | None = None,
         end_positions: Tensor | None = None,
         answer_type_labels: Tensor | None = None,
@@ -150,8 +156,11 @@ class TwoWikiForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: ignore[
             end_positions, answer_type_labels: (B,). relation_labels and the pointers'
             positions: (B, K), in any order. Labels of -100 are ignored.
         """
+        added = None
+        if self.config.match_features and self.config.input_matches and window_matches is not None:
+            added = self.match_input(kinds_of(window_matches, self.match_input.weight.dtype))
         states = read_windows(
-            self.backbone, input_ids, attention_mask, token_type_ids, question_window_mask
+            self.backbone, input_ids, attention_mask, token_type_ids, question_window_mask, added
         )
         question = take(states, question_places)  # (B, Q, H)
         context = self._with_matches(take(states, context_places), matches)  # (B, T, H)
@@ -203,10 +212,14 @@ class TwoWikiForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: ignore[
         """Add what a token matches elsewhere to its state."""
         if matches is None or not self.config.match_features:
             return context
-        bits = torch.arange(MATCH_KINDS, device=matches.device)
-        kinds = (matches.unsqueeze(-1).long() >> bits & 1).to(context.dtype)
-        added: Tensor = self.match_embedding(kinds)
+        added: Tensor = self.match_embedding(kinds_of(matches, context.dtype))
         return context + added
+
+
+def kinds_of(matches: Tensor, dtype: torch.dtype) -> Tensor:
+    """Spread the bits of matches: (..., T) to (..., T, 3)."""
+    bits = torch.arange(MATCH_KINDS, device=matches.device)
+    return (matches.unsqueeze(-1).long() >> bits & 1).to(dtype)
 
 
 def take(states: Tensor, places: Tensor) -> Tensor:

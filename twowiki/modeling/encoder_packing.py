@@ -7,6 +7,7 @@ one by `attn_implementation`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -29,32 +30,36 @@ def packs(backbone: Any) -> bool:
 
 
 def read_packed(
-    backbone: Any, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None
+    backbone: Any,
+    inputs: Mapping[str, Tensor],
+    attention_mask: Tensor,
+    token_type_ids: Tensor | None,
 ) -> Tensor:
     """Read the real tokens as one row; zeros stand at padding.
 
     Shape:
-        input_ids, attention_mask, token_type_ids: (W, L), the real tokens first. Output:
-        (W * L, H).
+        inputs, the backbone's: (W, L) or (W, L, E); attention_mask, token_type_ids: (W, L), the
+        real tokens first. Output: (W * L, H).
     """
     real = attention_mask.flatten().nonzero().squeeze(1)
     lengths = attention_mask.sum(dim=1)
     borders = functional.pad(lengths.cumsum(0), (1, 0)).to(torch.int32)
-    positions = torch.arange(input_ids.shape[1], device=input_ids.device).expand_as(input_ids)
+    positions = torch.arange(attention_mask.shape[1], device=attention_mask.device)
+    positions = positions.expand_as(attention_mask)
     if backbone.config.model_type in _POSITIONS_AFTER_PADDING:
         positions = positions + backbone.config.pad_token_id + 1
-    inputs = {"input_ids": input_ids, "position_ids": positions}
+    inputs = {**inputs, "position_ids": positions}
     if token_type_ids is not None:
         inputs["token_type_ids"] = token_type_ids
     longest = int(lengths.max())
     packed = backbone(
-        **{name: ids.flatten()[real].unsqueeze(0) for name, ids in inputs.items()},
+        **{name: given.flatten(0, 1)[real].unsqueeze(0) for name, given in inputs.items()},
         cu_seq_lens_q=borders,
         cu_seq_lens_k=borders,
         max_length_q=longest,
         max_length_k=longest,
     ).last_hidden_state[0]
-    states: Tensor = packed.new_zeros(input_ids.numel(), packed.shape[-1])
+    states: Tensor = packed.new_zeros(attention_mask.numel(), packed.shape[-1])
     return states.index_copy(0, real, packed)
 
 

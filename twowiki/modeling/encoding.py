@@ -129,7 +129,7 @@ class Encoder:
             titles = [title for title, _ in example.context]
             marks = mark_matches(layout, titles, context, question)
         else:
-            marks = no_marks(context), no_marks(question)
+            marks = no_marks(context.words), no_marks(question.words)
         lookup = self.tokenizer.lookup()
         return Window(
             number,

@@ -8,7 +8,7 @@ it is a title that another paragraph mentions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 
 import numpy
 from numpy.typing import NDArray
@@ -60,9 +60,9 @@ def mark_shared(words: Sequence[str], question_words: Sequence[str]) -> tuple[Ma
     return marks, numpy.fromiter(map(shared.__contains__, question_words), numpy.uint8)
 
 
-def no_marks(words: Words) -> Marks:
+def no_marks(words: Sized) -> Marks:
     """Give no bit to any word."""
-    return numpy.zeros(len(words.words), numpy.uint8)
+    return numpy.zeros(len(words), numpy.uint8)
 
 
 def _cases(word: str) -> tuple[str, ...]:
