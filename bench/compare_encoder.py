@@ -5,7 +5,7 @@
 Every item is predicted once by a model that has not seen it. Four settings, each with the same
 processor minutes (one thread): both models from scratch, and both trained on a fictional world
 first. Nothing is chosen on the items that are scored: a fold's model is the one at its end.
-`--paragraphs 5` shortens what the encoder trains on: each item is written `--copies` times, with
+`--paragraphs 3` shortens what the encoder trains on: each real item comes `--copies` times, with
 its gold paragraphs and other draws of the rest; what it is scored on is whole. `--starts` takes
 models that were trained on a world before, such as those of bench/train_on_world.py. Each training
 is a process of its own; OUT keeps what is done, a training that was cut off goes on from
@@ -21,7 +21,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy
@@ -71,8 +70,9 @@ def main() -> None:
 def write_folds(given: argparse.Namespace, items: list[Example]) -> None:
     """Write each fold's files, once; refuse a folder of other items."""
     note = given.out / "folds.json"
-    drawn = {"paragraphs": given.paragraphs, "copies": given.copies} if given.paragraphs else {}
-    said = {"ids": [item.id for item in items], "folds": given.folds, **drawn}
+    said = {"ids": [item.id for item in items], "folds": given.folds}
+    if given.paragraphs:
+        said |= {"paragraphs": given.paragraphs, "copies": given.copies}
     if note.is_file():
         if json.loads(note.read_text(encoding="utf-8")) != said:
             sys.exit(f"{given.out} holds other items or folds: give another --out")
@@ -84,36 +84,19 @@ def write_folds(given: argparse.Namespace, items: list[Example]) -> None:
             "train": [item for i, item in enumerate(items) if i % given.folds != fold],
             "dev": items[fold :: given.folds],
         }
-        if given.paragraphs:
-            parts["short"] = shortened(parts["train"], given.paragraphs, given.copies)
         for name, part in parts.items():
             records = [to_official(item) for item in part]
             (folder / f"{name}.json").write_text(json.dumps(records), encoding="utf-8")
     note.write_text(json.dumps(said), encoding="utf-8")
 
 
-def shortened(items: list[Example], paragraphs: int, copies: int) -> list[Example]:
-    """Write each item several times, with its gold paragraphs and other draws of the rest."""
-    found = []
-    for item in items:
-        gold = {fact.title for fact in item.supporting_facts}
-        rest = [number for number, p in enumerate(item.context) if p.title not in gold]
-        rng = Random(item.id)
-        for copy in range(copies):
-            count = max(0, paragraphs - (len(item.context) - len(rest)))
-            drawn = set(rng.sample(rest, min(count, len(rest))))
-            context = [p for n, p in enumerate(item.context) if p.title in gold or n in drawn]
-            found.append(item._replace(id=f"{item.id}_{copy}", context=tuple(context)))
-    return found
-
-
 def train_fold(given: argparse.Namespace, settings: str, fold: int) -> None:
     """Train one setting on one fold, after the world where it asks for one."""
     model = settings.removesuffix("_world")
     folder = given.out / f"fold_{fold}"
-    read = "short" if given.paragraphs and model == "encoder" else "train"
-    flags = ["--train_file", str(folder / f"{read}.json")]
+    flags = ["--train_file", str(folder / "train.json")]
     flags += ["--validation_file", str(folder / "dev.json")]
+    flags += fewer_paragraphs(given, model, given.copies)
     flags += ["--max_cpu_minutes", str(given.minutes)]
     if settings.endswith("_world"):
         flags += ["--init_from", str(train_on_world(given, model) / "best")]
@@ -125,9 +108,17 @@ def train_on_world(given: argparse.Namespace, model: str) -> Path:
     folder = world_run(given, model)
     flags = ["--world", given.world, "--max_validation_examples", "200"]
     flags += ["--max_cpu_minutes", str(given.world_minutes), "--cache_dir", str(given.out / "made")]
+    flags += fewer_paragraphs(given, model, 1)
     if model not in given.starts:
         train(given, model, folder, flags)
     return folder
+
+
+def fewer_paragraphs(given: argparse.Namespace, model: str, copies: int) -> list[str]:
+    """Give the flags that shorten what the encoder trains on."""
+    if not given.paragraphs or model != "encoder":
+        return []
+    return ["--train_paragraphs", str(given.paragraphs), "--train_copies", str(copies)]
 
 
 def world_run(given: argparse.Namespace, model: str) -> Path:

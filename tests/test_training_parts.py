@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from tests.small_model import GOLD_Q1, examples, model_and_windows, setting, with_vocabulary
 from twowiki.errors import DataError
 from twowiki.modeling.encoding import Encoder
+from twowiki.tiny_data import tiny_examples
 from twowiki.training import checkpoints, data, optimization, reports, vocabulary
 from twowiki.training.checkpoints import RunState
 from twowiki.training.config import TrainConfig
@@ -260,6 +261,50 @@ def test_data_that_is_not_there_is_named(tmp_path: Path) -> None:
     (tmp_path / "train.json").write_text("[]", encoding="utf-8")
     with pytest.raises(DataError, match="no validation split"):
         data.find_sources(TrainConfig(data_dir=str(tmp_path)))
+
+
+@given(paragraphs=st.integers(1, 8), copies=st.integers(1, 3))
+def test_training_examples_keep_their_gold_paragraphs_and_some_others(
+    paragraphs: int, copies: int
+) -> None:
+    whole = list(tiny_examples(6, seed=1))
+    found = list(data.with_fewer_paragraphs(whole, paragraphs, copies))
+    again = list(data.with_fewer_paragraphs(whole[::-1], paragraphs, copies))
+    assert sorted(found) == sorted(again)  # what an example keeps follows from its id
+    assert len({example.id for example in found}) == len(found) == len(whole) * copies
+    for number, example in enumerate(found):
+        before = whole[number // copies]
+        gold = {fact.title for fact in before.supporting_facts}
+        kept = list(example.context)
+        assert kept == [paragraph for paragraph in before.context if paragraph in kept]
+        assert gold <= {paragraph.title for paragraph in kept}
+        golden = sum(paragraph.title in gold for paragraph in before.context)
+        assert len(kept) == min(len(before.context), max(paragraphs, golden))
+        assert example._replace(id=before.id, context=before.context) == before
+
+
+def test_fewer_paragraphs_are_for_training_and_have_a_content_of_their_own() -> None:
+    whole = TrainConfig(tiny_examples=4)
+    fewer = replace(whole, train_paragraphs=2, train_copies=2)
+    train, validation = data.find_sources(fewer)
+    assert len(list(train.examples())) == 8
+    assert {len(example.context) for example in train.examples()} <= {2, 3, 4}
+    assert validation == data.find_sources(whole)[1]
+    assert train.content() != data.find_sources(whole)[0].content()
+    assert train.content() != replace(train, copies=3).content()
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"train_paragraphs": -1}, "train_paragraphs"),
+        ({"train_paragraphs": 2, "train_copies": 0}, "train_copies"),
+        ({"train_copies": 2}, "train_copies"),
+    ],
+)
+def test_fewer_paragraphs_that_mean_nothing_are_refused(given: dict[str, int], field: str) -> None:
+    with pytest.raises(DataError, match=field):
+        TrainConfig(**given).check()  # type: ignore[arg-type]
 
 
 @pytest.mark.slow

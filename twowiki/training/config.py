@@ -28,6 +28,10 @@ class MultihopConfig(RunConfig):
     tiny_examples: int = described(0, "made-up training examples (and a tenth for validation)")
     max_train_examples: int = described(0, "use the first of the training examples; 0 = all")
     max_validation_examples: int = described(0, "use the first validation examples; 0 = all")
+    train_paragraphs: int = described(
+        0, "train on the gold paragraphs and others up to so many; 0 = all; learns sooner"
+    )
+    train_copies: int = described(1, "draws of a training example, with train_paragraphs")
     cache_dir: str = described("", "where encoded examples are kept; empty = in output_dir")
     ceiling_examples: int = described(2000, "validation examples that the ceiling is taken on")
 
@@ -38,6 +42,16 @@ class MultihopConfig(RunConfig):
         super().check()
         if self.metric not in KEYS:
             raise DataError(f"is {self.metric!r}, not one of {', '.join(KEYS)}", field="metric")
+        if self.train_paragraphs < 0:
+            raise DataError(f"is {self.train_paragraphs}, below 0", field="train_paragraphs")
+        if self.train_copies < 1:
+            raise DataError(f"is {self.train_copies}, below 1", field="train_copies")
+        if self.train_copies > 1 and not self.train_paragraphs:
+            raise DataError(
+                f"is {self.train_copies}, and copies differ in nothing without train_paragraphs",
+                field="train_copies",
+                remedy="Set train_paragraphs too, or give more epochs",
+            )
 
 
 @dataclass(frozen=True)

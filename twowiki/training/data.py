@@ -6,10 +6,11 @@ A `Source` can be read again and again, streamed; its `content` hash says what i
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from twowiki import tiny_data
@@ -35,6 +36,8 @@ class Source:
         config: release of the files.
         limit: use the first of the examples; 0 = all.
         made_up: number of made-up examples, and their seed.
+        paragraphs: most paragraphs of an example, see `with_fewer_paragraphs`; 0 = all.
+        copies: times that each example comes, with other paragraphs.
     """
 
     name: str
@@ -43,14 +46,21 @@ class Source:
     config: str = ""
     limit: int = 0
     made_up: tuple[int, int] = (0, 0)
+    paragraphs: int = 0
+    copies: int = 1
 
     def examples(self) -> Iterator[Example]:
         """Read the examples, streamed."""
-        if not self.files:
+        found: Iterator[Example]
+        if self.files:
+            found = read_examples(self.files, self.config, self.split)
+        else:
             count, seed = self.made_up
-            return islice(tiny_data.tiny_examples(count, seed=seed), self.limit or None)
-        found = read_examples(self.files, self.config, self.split)
-        return islice(found, self.limit or None)
+            found = iter(tiny_data.tiny_examples(count, seed=seed))
+        found = islice(found, self.limit or None)
+        return (
+            with_fewer_paragraphs(found, self.paragraphs, self.copies) if self.paragraphs else found
+        )
 
     def content(self) -> str:
         """Hash what the examples hold."""
@@ -59,11 +69,48 @@ class Source:
         else:
             digests = [sha256_of(str(tiny_data.__file__)), repr(self.made_up)]
         parts = [*digests, self.split, self.config, str(self.limit)]
+        if self.paragraphs:
+            parts.append(f"{self.paragraphs} paragraphs, {self.copies} copies")
         return hashlib.sha256("|".join(parts).encode()).hexdigest()
+
+
+def with_fewer_paragraphs(
+    examples: Iterable[Example], paragraphs: int, copies: int
+) -> Iterator[Example]:
+    """Give each example some times, with its gold paragraphs and a draw of the others.
+
+    Gold paragraphs are those of the supporting facts; all stay, also where they are more, and all
+    stay in order. A draw depends on the example's id alone, and on the copies before it.
+
+    Args:
+        examples: what is shortened.
+        paragraphs: most paragraphs of a copy, where its gold ones leave room.
+        copies: times that each comes; where more than one, `_0`, `_1` ... is put after its id.
+    """
+    for example in examples:
+        gold = {fact.title for fact in example.supporting_facts}
+        rest = [n for n, paragraph in enumerate(example.context) if paragraph.title not in gold]
+        room = max(0, paragraphs - (len(example.context) - len(rest)))
+        rng = Random(example.id)
+        for copy in range(copies):
+            drawn = set(rng.sample(rest, min(room, len(rest))))
+            context = tuple(
+                paragraph
+                for n, paragraph in enumerate(example.context)
+                if paragraph.title in gold or n in drawn
+            )
+            number = f"_{copy}" if copies > 1 else ""
+            yield example._replace(id=f"{example.id}{number}", context=context)
 
 
 def find_sources(config: MultihopConfig) -> tuple[Source, Source]:
     """Find the training and the validation examples that a run asks for."""
+    train, validation = _whole_sources(config)
+    paragraphs, copies = config.train_paragraphs, config.train_copies
+    return replace(train, paragraphs=paragraphs, copies=copies), validation
+
+
+def _whole_sources(config: MultihopConfig) -> tuple[Source, Source]:
     limits = config.max_train_examples, config.max_validation_examples
     if config.train_file or config.validation_file:
         if not (config.train_file and config.validation_file):
