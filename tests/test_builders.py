@@ -158,6 +158,10 @@ def test_config_kwargs_and_names(release: Path) -> None:
         twowiki.load_dataset("datas", data_dir=release)
     with pytest.raises(DataError, match="give it as data_dir="):
         twowiki.load_dataset(str(release))
+    with pytest.raises(DataError, match=r"dat_files.*Did you mean data_files\?"):
+        twowiki.load_dataset("data", dat_files=str(release))
+    with pytest.raises(DataError, match="zzz.*docstring"):
+        twowiki.load_dataset(data_dir=release, zzz=1)
 
 
 @pytest.mark.parametrize("door", ["short", "registered", "class", "stream"])

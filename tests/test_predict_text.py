@@ -329,7 +329,8 @@ def test_bad_calls_are_one_sentence(
     says("--shots-from", "--model", causal, dev, out, *task, "--shots", 2)
     says("must be at least 1", "--model", causal, dev, out, *task, "--batch-size", 0)
     says("no such folder", "--model", tmp_path / "none", dev, out, *task)
-    says("no such file", "--model", causal, tmp_path / "none.jsonl", out, *task)
+    says("none.jsonl: no such file", "--model", "absent", tmp_path / "none.jsonl", out, *task)
+    says("none.txt: no such file", "--model", "absent", dev, out, *task, "--contexts", "none.txt")
     mixed = ["predict", str(causal), "--task", "arc_da", str(dev), "--limit", "1", str(out)]
     assert main(mixed) == 0  # paths between flags
     capsys.readouterr()

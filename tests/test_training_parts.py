@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import zipfile
 from collections import Counter
@@ -28,7 +29,7 @@ from twowiki.training.features import encode_cached, encode_to_file, fingerprint
 from twowiki.training.logs import NotFinite, check_finite
 from twowiki.training.run_config import make_settings
 from twowiki.training.samplers import BucketBatchSampler
-from twowiki.training.setup import read_aliases
+from twowiki.training.setup import aliases_of
 from twowiki.training.tasks import read_config
 
 CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.yaml"))
@@ -247,10 +248,21 @@ def test_aliases_are_read_by_line_and_a_bad_line_is_named(tmp_path: Path) -> Non
         '{"Q_id": "Q2", "aliases": ["Lady Dessa"], "demonyms": ["Veltrian"]}\r\n{"Q_id": "Q3"}\n',
         encoding="utf-8",
     )
-    assert read_aliases(str(path)) == {"Q1": [], "Q2": ["Lady Dessa", "Veltrian"], "Q3": []}
-    path.write_text("{}\n", encoding="utf-8")
-    with pytest.raises(DataError, match="line 1"):
-        read_aliases(str(path))
+    names = {"Q1": [], "Q2": ["Lady Dessa", "Veltrian"], "Q3": []}
+    assert aliases_of(str(path)) == names
+    (tmp_path / "packed.gz").write_bytes(gzip.compress(path.read_bytes()))
+    assert aliases_of(str(tmp_path / "packed.gz")) == names
+    assert aliases_of("") == {}
+    for bad, said in (
+        ('{"aliases": ["Dessa"]}', "number 1.*Q_id"),
+        ('{"Q_id": "Q2", "aliases": ["a"', "truncated"),
+        ('{"Q_id": "Q2", "aliases": 7}', "Q2"),
+    ):
+        path.write_text('{"Q_id": "Q1", "aliases": []}\n' + bad + "\n", encoding="utf-8")
+        with pytest.raises(DataError, match=said):
+            aliases_of(str(path))
+    with pytest.raises(DataError, match="no such file"):
+        aliases_of(str(tmp_path / "absent.json"))
 
 
 def test_data_that_is_not_there_is_named(tmp_path: Path) -> None:

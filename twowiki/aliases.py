@@ -7,7 +7,7 @@ only when an id is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,9 @@ class AliasTable:
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
 
     def names_of(self, name: str) -> list[str]:
         """Give an id's aliases and demonyms; nothing where the id is unknown."""

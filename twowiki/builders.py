@@ -7,10 +7,12 @@ Importing this module registers the builder.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from glob import has_magic
+from inspect import signature
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any
@@ -180,6 +182,16 @@ def require_config(config: str) -> None:
         raise DataError(f"unknown config {config!r}", remedy=f"{hint}Known: {', '.join(known)}")
 
 
+def require_options(options: Iterable[str]) -> None:
+    """Raise where an option is neither one of `datasets.load_dataset` nor of any config."""
+    known = {field.name for field in fields(TwoWikiConfig)}
+    known |= signature(datasets.load_dataset).parameters.keys()
+    for name in sorted(set(options) - known):
+        near = get_close_matches(name, sorted(known), n=1)
+        remedy = f"Did you mean {near[0]}?" if near else "See the docstring of load_dataset"
+        raise DataError("unknown option", field=name, remedy=remedy)
+
+
 def register() -> None:
     """Make `datasets.load_dataset("twowiki", config, data_dir=...)` work in this process."""
     registration.register_module(__name__)
@@ -217,6 +229,7 @@ def load_dataset(
         DataError: input that cannot be used; file, record, field and remedy are named.
     """
     register()
+    require_options(options)
     if data_dir == "" or (data_files is not None and not data_files):
         raise DataError("data_dir or data_files is empty", remedy="Name a folder or a file")
     if data_dir is not None and is_local(data_dir):

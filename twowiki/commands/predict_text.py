@@ -139,6 +139,9 @@ def _check(args: argparse.Namespace) -> None:
     if args.shots and not args.shots_from:
         remedy = "Name the training questions with --shots-from"
         raise DataError("demonstrations must come from somewhere", field="shots", remedy=remedy)
+    for path in (args.data, args.shots_from, *args.contexts):  # before the model is loaded
+        if path and not Path(path).exists():
+            raise DataError("no such file or folder", file=path, remedy="Check the path")
 
 
 def _write(args: argparse.Namespace, predictions: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from twowiki.training.adapters import add_adapters
 from twowiki.training.data import Source, find_sources
 from twowiki.training.encoder_config import EncoderConfig
 from twowiki.training.features import Features, encode_cached
-from twowiki.training.setup import read_aliases
+from twowiki.training.setup import aliases_of
 
 
 class PreparedEncoder(NamedTuple):
@@ -47,7 +47,7 @@ def prepare_encoder(config: EncoderConfig, saved: Path | None = None) -> Prepare
     relations = relations_of(train)
     model = load_saved(config, saved, relations) if saved else start_model(config, relations)
     tokenizer = model.own_tokenizer()
-    aliases = read_aliases(config.aliases_file) if config.aliases_file else {}
+    aliases = aliases_of(config.aliases_file)
     folder = config.cache_dir or str(Path(config.output_dir) / "features")
     contents = train.content(), validation.content()
     encoded = [

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
+from twowiki.aliases import read_aliases
 from twowiki.errors import DataError
 from twowiki.modeling.configuration import TwoWikiConfig
 from twowiki.modeling.encoding import Encoder
@@ -62,7 +62,7 @@ def prepare(config: TrainConfig, saved: Path | None = None) -> Prepared:
             raise DataError("holds no examples", file=train.name, field="train")
         tokenizer, vectors, sizes = build_vocabulary(config, settings, counts)
         model_config = TwoWikiConfig(**{**own_fields(settings), **sizes})
-    aliases = read_aliases(config.aliases_file) if config.aliases_file else {}
+    aliases = aliases_of(config.aliases_file)
     folder = config.cache_dir or str(Path(config.output_dir) / "features")
     contents = train.content(), validation.content()
     encoded = [
@@ -137,22 +137,12 @@ def build_model(
     return model
 
 
-def read_aliases(path: str) -> dict[str, list[str]]:
-    """Read other names by Wikidata id from an id_aliases.json (one JSON object a line)."""
-    aliases: dict[str, list[str]] = {}
-    with open(path, encoding="utf-8-sig") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                entry = json.loads(line)
-                names = [*(entry.get("aliases") or ()), *(entry.get("demonyms") or ())]
-                aliases[entry["Q_id"]] = names
-            except (ValueError, KeyError, AttributeError, TypeError) as error:
-                raise DataError(
-                    f"line {number} is no object with Q_id, aliases and demonyms", file=path
-                ) from error
-    return aliases
+def aliases_of(path: str) -> dict[str, list[str]]:
+    """Read other names by Wikidata id, all of them; none without a path."""
+    if not path:
+        return {}
+    table = read_aliases(path)
+    return {name: table.names_of(name) for name in table}
 
 
 def describe_counts(name: str, features: Features) -> list[str]:
