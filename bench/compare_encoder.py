@@ -71,8 +71,6 @@ def write_folds(given: argparse.Namespace, items: list[Example]) -> None:
     """Write each fold's files, once; refuse a folder of other items."""
     note = given.out / "folds.json"
     said = {"ids": [item.id for item in items], "folds": given.folds}
-    if given.paragraphs:
-        said |= {"paragraphs": given.paragraphs, "copies": given.copies}
     if note.is_file():
         if json.loads(note.read_text(encoding="utf-8")) != said:
             sys.exit(f"{given.out} holds other items or folds: give another --out")
@@ -179,7 +177,7 @@ def show(given: argparse.Namespace, items: list[Example]) -> None:
         report = twowiki.score(said, gold, by_type=True)
         reports[settings] = report, [run[1] for run in done]
         rows[settings] = numpy.array([[r[key] for key in FIGURES] for r in report.per_example()])
-    print(f"\n{len(items)} real items, {given.folds} folds, {given.minutes:g} CPU minutes a fold")
+    print(f"\n{len(items)} real items, {given.folds} folds")
     for model in ("baseline", "encoder"):
         print(told_of_world(given, model))
     print()
@@ -210,8 +208,15 @@ def told_of_world(given: argparse.Namespace, model: str) -> str:
 
 def show_by_type(settings: str, report: Any, runs: list[dict[str, Any]]) -> None:
     """Print joint F1 by type, and what the decoder derives is worth."""
+    minutes = numpy.mean([run["cpu_seconds"] for run in runs]) / 60
+    config = runs[-1]["config"]
+    paragraphs, copies = config["train_paragraphs"], config["train_copies"]
+    read = f"{copies} draws of {paragraphs} paragraphs" if paragraphs else "whole contexts"
+    print(
+        f"\n{settings}: {minutes:.1f} CPU minutes a fold, batches of {config['batch_size']}, {read}"
+    )
     parts = [f"{name} {group.metrics['joint_f1']:.2f}" for name, group in report.types.items()]
-    print(f"\n{settings}, joint F1: {', '.join(parts)}")
+    print(f"{settings}, joint F1: {', '.join(parts)}")
     for name in runs[0]["scores"].get("without", {}):
         n = [run["scores"].get("n") or 1 for run in runs]
         value = numpy.average([r["scores"]["without"][name]["joint_f1"] for r in runs], weights=n)
