@@ -62,3 +62,15 @@ def test_the_cross_validation_predicts_each_item_once_and_goes_on(tmp_path: Path
     assert len(row.split("|")) == 12
     assert "n:6" in printed
     assert "baseline: 0 of 2 folds are done" in printed
+    assert "encoder: not trained on a world" in printed
+    world = ["--world", "people=150,films=110,seed=3,brief=1,limit_per_type=20"]
+    given = [part if part != "encoder" else "encoder_world" for part in command]
+    told = run(*given, *world, "--world-minutes", "0.08", "--only-folds", "0")
+    line = next(line for line in told.splitlines() if line.startswith("encoder, before"))
+    assert line.count("CPU minutes") == 2
+    kept = [
+        json.loads((tmp_path / "cv" / "world" / name / "report.json").read_text(encoding="utf-8"))
+        for name in ("encoder_short", "encoder")
+    ]
+    assert [report["config"]["train_paragraphs"] for report in kept] == [2, 0]
+    assert kept[1]["config"]["init_from"].endswith("encoder_short/best")
