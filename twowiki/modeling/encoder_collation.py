@@ -126,7 +126,7 @@ def pad_inputs(
     }
     if config.context_segment >= 0:
         batch["token_type_ids"] = types
-    if config.match_features:
+    if config.reads_matches:
         batch["window_matches"] = matches
     return batch
 

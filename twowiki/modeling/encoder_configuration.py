@@ -158,6 +158,11 @@ class TwoWikiEncoderConfig(PretrainedConfig):
         return self.max_question_tokens or max(1, self.window_limit // 3)
 
     @property
+    def reads_matches(self) -> bool:
+        """Whether the backbone reads the marks of matches."""
+        return self.match_features and self.input_matches
+
+    @property
     def relation_count(self) -> int:
         """Number of relations."""
         return len(self.relations or [])

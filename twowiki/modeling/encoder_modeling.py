@@ -52,9 +52,9 @@ class TwoWikiForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: ignore[
         self.backbone = build_backbone(config)
         if config.match_features:
             self.match_embedding = nn.Linear(MATCH_KINDS, width, bias=False)
-            if config.input_matches:
-                embedded = self.backbone.get_input_embeddings().embedding_dim
-                self.match_input = nn.Linear(MATCH_KINDS, embedded, bias=False)
+        if config.reads_matches:
+            embedded = self.backbone.get_input_embeddings().embedding_dim
+            self.match_input = nn.Linear(MATCH_KINDS, embedded, bias=False)
         self.fusion = nn.ModuleList(FusionLayer(config) for _ in range(config.fusion_layers))
         self.norm = nn.LayerNorm(width)
         self.slots = Slots(config)
@@ -149,15 +149,15 @@ class TwoWikiForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: ignore[
         """Score answers, sentences and triples; with labels give the loss and its parts.
 
         Shape:
-            input_ids, attention_mask, question_window_mask, token_type_ids: (W, L).
-            context_places (into the W * L states), context_mask, span_mask (no markers),
+            input_ids, attention_mask, question_window_mask, token_type_ids, window_matches:
+            (W, L). context_places (into the W * L states), context_mask, span_mask (no markers),
             matches: (B, T). question_places, question_mask: (B, Q). sentence_starts (a
             sentence's marker), sentence_mask, support_labels: (B, S). start_positions,
             end_positions, answer_type_labels: (B,). relation_labels and the pointers'
             positions: (B, K), in any order. Labels of -100 are ignored.
         """
         added = None
-        if self.config.match_features and self.config.input_matches and window_matches is not None:
+        if self.config.reads_matches and window_matches is not None:
             added = self.match_input(kinds_of(window_matches, self.match_input.weight.dtype))
         states = read_windows(
             self.backbone, input_ids, attention_mask, token_type_ids, question_window_mask, added
