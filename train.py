@@ -2,7 +2,7 @@
 
 Reads a configuration (YAML and flags), trains the task that it names, evaluates, and leaves in
 `output_dir`: the best model as a folder of its own, checkpoints, the predictions, `report.json`,
-`curves.png`. What a task is, `twowiki.training.tasks` says.
+`curves.png`. What a task is, `twowiki.training.task` says.
 """
 
 from __future__ import annotations
@@ -19,30 +19,28 @@ from tqdm import tqdm
 from transformers.utils.logging import disable_progress_bar
 
 from twowiki.errors import DataError
-from twowiki.files import write_json
 from twowiki.hub.model_card import write_model_card
-from twowiki.hub.pushing import push
+from twowiki.hub.push import push
+from twowiki.io.files import write_json
 from twowiki.training import checkpoints, reports
 from twowiki.training.checkpoints import RunState, require_model
 from twowiki.training.evaluation import gather_predictions
-from twowiki.training.logs import (
+from twowiki.training.loop import (
     CpuClock,
     NotFinite,
     RunningLosses,
     agreed,
     check_finite,
     flat,
-    shows_bar,
-)
-from twowiki.training.memory import keep_freed_memory
-from twowiki.training.optimization import (
     is_over,
+    keep_freed_memory,
     learning_rate_at,
     note_evaluation,
     set_learning_rate,
+    shows_bar,
 )
-from twowiki.training.run_config import RunConfig
-from twowiki.training.tasks import Task, read_config, task_of
+from twowiki.training.settings import RunConfig
+from twowiki.training.task import Task, read_config, task_of
 
 
 class Run(NamedTuple):

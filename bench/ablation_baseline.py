@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from twowiki.modeling.configuration import REPRODUCE
+from twowiki.models.configuration_baseline import REPRODUCE
 
 ROOT = Path(__file__).resolve().parent.parent
 LINES: dict[str, tuple[str, dict[str, Any]]] = {

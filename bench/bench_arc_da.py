@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from rouge_score import rouge_scorer
 
-from twowiki.arc_da import scoring
+from twowiki.arc_da.metric import scoring
 
 QUESTIONS, GOLDS, ROUNDS = 1397, 3, 5
 ROOTS = (

@@ -26,15 +26,19 @@ import numpy
 import torch
 from reference_baseline import ReferenceBaseline, decode, losses
 
-from twowiki.modeling.configuration import TwoWikiConfig
-from twowiki.modeling.conversion import convert_weights, model_of
-from twowiki.modeling.decoding import best_spans
-from twowiki.modeling.encoding import Encoder
-from twowiki.modeling.parity import reference_inputs, reference_labels
-from twowiki.modeling.tokenization import spacy_offsets
-from twowiki.schema import Example, Fact, Paragraph, Triple
-from twowiki.training.features import encode_to_file
-from twowiki.training.memory import keep_freed_memory
+from twowiki.data.schema import Example, Fact, Paragraph, Triple
+from twowiki.models.configuration_baseline import TwoWikiConfig
+from twowiki.models.convert_baseline import (
+    convert_weights,
+    model_of,
+    reference_inputs,
+    reference_labels,
+)
+from twowiki.models.decoding import best_spans
+from twowiki.models.processing_baseline import Encoder
+from twowiki.models.tokenization_baseline import spacy_offsets
+from twowiki.training.feature_store import encode_to_file
+from twowiki.training.loop import keep_freed_memory
 from twowiki.training.vocabulary import count_vocabulary, make_vocabulary
 
 WORDS, CHARACTERS, RELATIONS = 5000, 74, 38

@@ -185,7 +185,7 @@ def shift(table: pa.Table, amount: int, limit: int) -> pa.Table:
 
 def bench_shifted(count: int, copies: int, folder: Path, memory: str) -> None:
     """Run grounding and sampling on many copies of one world, in a process of its own."""
-    from twowiki.generation.ingest import ingest
+    from twowiki.generation.dump_reader import ingest
 
     folder.mkdir()
     wikidata, paragraphs, _ = MadeUp(count).write(folder)

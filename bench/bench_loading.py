@@ -74,8 +74,8 @@ rows = datasets.load_dataset("json", data_files={"train": PATH}, split="train", 
 """,
     "builder over json.load": """
 import json, datasets
-from twowiki.builders import FEATURES
-from twowiki.schema import TWO_WIKI_TYPES
+from twowiki.builder.builder import FEATURES
+from twowiki.data.schema import TWO_WIKI_TYPES
 class Plain(datasets.GeneratorBasedBuilder):
     VERSION = datasets.Version("1.0.0")
     def _info(self):
@@ -149,7 +149,9 @@ def main() -> None:
         for name, runs in found.items():
             cpu, peak = (statistics.median(run[part] for run in runs) for part in (0, 2))
             print(f"{name:<24}{cpu:>8.2f}{peak:>9.0f}{cpu / ours[0]:>11.2f}{ours[1] / peak:>14.2f}")
-        timed = f"import time, twowiki.builders\nbegin = time.perf_counter()\n{WAYS['twowiki']}"
+        timed = (
+            f"import time, twowiki.builder.builder\nbegin = time.perf_counter()\n{WAYS['twowiki']}"
+        )
         timed += "print(time.perf_counter() - begin)"
         seconds, whole = second_load(timed, path, place / "cache-0-7")
         print(f"second load from the cache: {seconds:.2f} s ({whole:.2f} s with start and imports)")

@@ -28,16 +28,16 @@ import made_up_release
 import numpy as np
 import reference_evaluator
 
-from twowiki.aliases import AliasTable, read_aliases
-from twowiki.gold_sources import read_gold
-from twowiki.joint_metric import score
-from twowiki.json_files import collector_paused
-from twowiki.predictions import read_predictions
-from twowiki.report import means_of
-from twowiki.rows import KEYS
-from twowiki.scoring import Scorer
-from twowiki.signature import Settings
-from twowiki.statistics import bootstrap_intervals, paired_randomization
+from twowiki.data.aliases import AliasTable, read_aliases
+from twowiki.io.json_files import collector_paused
+from twowiki.metric.gold_sources import read_gold
+from twowiki.metric.predictions import read_predictions
+from twowiki.metric.report import means_of
+from twowiki.metric.results import KEYS
+from twowiki.metric.score import score
+from twowiki.metric.scoring import Scorer
+from twowiki.metric.settings import Settings
+from twowiki.metric.significance import bootstrap_intervals, paired_randomization
 
 HERE = Path(__file__).parent
 

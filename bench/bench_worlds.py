@@ -19,8 +19,8 @@ from typing import NamedTuple
 _CHILD = """
 import json, resource, sys
 from pathlib import Path
-from twowiki.worlds.config import parse_world
-from twowiki.worlds.writing import write_world
+from twowiki.worlds.settings import parse_world
+from twowiki.worlds.dumps import write_world
 report = write_world(parse_world(sys.argv[1]), Path(sys.argv[2]))
 used = resource.getrusage(resource.RUSAGE_SELF)
 size = sum(path.stat().st_size for path in Path(sys.argv[2]).iterdir())

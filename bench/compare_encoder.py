@@ -26,9 +26,9 @@ from typing import Any
 import numpy
 
 import twowiki
-from twowiki.schema import Example, to_official
-from twowiki.sources import read_examples
-from twowiki.statistics import paired_randomization
+from twowiki.data.schema import Example, to_official
+from twowiki.data.sources import read_examples
+from twowiki.metric.significance import paired_randomization
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURES = ("em", "f1", "sp_em", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_f1")

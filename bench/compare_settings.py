@@ -25,10 +25,10 @@ from typing import Any
 import numpy
 
 import twowiki
-from twowiki.schema import Example, to_official
-from twowiki.sources import read_examples
-from twowiki.statistics import paired_randomization
-from twowiki.tiny_data import tiny_examples
+from twowiki.data.schema import Example, to_official
+from twowiki.data.sources import read_examples
+from twowiki.metric.significance import paired_randomization
+from twowiki.training.tiny_data import tiny_examples
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURES = ("em", "f1", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_f1")

@@ -190,10 +190,10 @@ def biggest_step(sizes: Sizes, device: str) -> tuple[bool, str]:
 
 def padding(sizes: Sizes, device: str) -> tuple[bool, str]:
     """Compare the texts of prompts in batches with those of the same prompts alone (fp32)."""
-    from twowiki.text2text.codec import Codec
-    from twowiki.text2text.encoding import pad_inputs
+    from twowiki.text2text.chat_format import Codec
     from twowiki.text2text.generation import Decoding, generate
-    from twowiki.text2text.tiny import make_tokenizer
+    from twowiki.text2text.loading import make_tokenizer
+    from twowiki.text2text.pairs import pad_inputs
 
     rng = Random(3)
     tokenizer = make_tokenizer(["What melts ice? heat"], 300, ends=True)

@@ -15,11 +15,11 @@ from typing import Any
 import torch
 from bench_baseline import CHARACTERS, RELATIONS, WORDS, make_batch
 
-from twowiki.modeling.configuration import TwoWikiConfig
-from twowiki.modeling.modeling import TwoWikiBaselineForMultihopQA
-from twowiki.modeling.parity import reference_inputs, reference_labels
-from twowiki.training.config import TrainConfig
-from twowiki.training.optimization import make_optimizer
+from twowiki.models.configuration_baseline import TwoWikiConfig
+from twowiki.models.convert_baseline import reference_inputs, reference_labels
+from twowiki.models.modeling_baseline import TwoWikiBaselineForMultihopQA
+from twowiki.training.loop import make_optimizer
+from twowiki.training.settings import TrainConfig
 
 EPOCH = 167_454
 PRECISIONS = ("fp32", "tf32", "bf16")

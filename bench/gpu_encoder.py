@@ -18,13 +18,12 @@ import numpy
 import torch
 from transformers import AutoConfig
 
-from twowiki.modeling.encoder_collation import EncoderCollator
-from twowiki.modeling.encoder_configuration import TwoWikiEncoderConfig
-from twowiki.modeling.encoder_modeling import TwoWikiForMultihopQA
-from twowiki.modeling.encoder_packing import VARIABLE_LENGTHS
-from twowiki.modeling.encoding import Window
-from twowiki.training.encoder_config import EncoderConfig
-from twowiki.training.encoder_optimization import make_encoder_optimizer
+from twowiki.models.backbone import VARIABLE_LENGTHS
+from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
+from twowiki.models.features import Window
+from twowiki.models.modeling_encoder import TwoWikiForMultihopQA
+from twowiki.models.processing_encoder import EncoderCollator
+from twowiki.training.encoder import EncoderConfig, make_encoder_optimizer
 
 EPOCH, RELATIONS, SENTENCES = 167_454, 36, 30
 BATCHES = (8, 16, 32, 64, 128)

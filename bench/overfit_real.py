@@ -16,8 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from twowiki.schema import Example, to_official
-from twowiki.sources import read_examples
+from twowiki.data.schema import Example, to_official
+from twowiki.data.sources import read_examples
 
 ROOT = Path(__file__).resolve().parent.parent
 

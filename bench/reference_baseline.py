@@ -2,7 +2,8 @@
 
 It computes what `TwoWikiBaselineForMultihopQA` computes in reproduce settings, the way the
 authors' code does: packed GRUs, sentence vectors by products with dense maps, and a span search
-over the whole square of starts and ends. `tests/test_bench_reference.py` holds it to our model.
+over the whole square of starts and ends. `tests/bench/test_bench_reference.py` holds it to our
+model.
 """
 
 from __future__ import annotations

@@ -121,8 +121,8 @@ def tune(args: argparse.Namespace, settings: str) -> tuple[str, dict[str, dict[s
 
 def score(args: argparse.Namespace, settings: str, gold: Path) -> dict[str, float]:
     """Score a setting's best model on a file; give the figures."""
-    from twowiki.schema import Fact, Prediction, Triple
-    from twowiki.sources import read_examples
+    from twowiki.data.schema import Fact, Prediction, Triple
+    from twowiki.data.sources import read_examples
     from twowiki.training.evaluation import score_predictions
 
     out = args.out / settings / f"predictions_{gold.stem}.json"

@@ -6,7 +6,7 @@
 From `datasets` 4 on, load the Parquet files of this folder, or use `twowiki.load_dataset`.
 """
 
-from twowiki.builders import TwoWiki
+from twowiki.builder.builder import TwoWiki
 
 
 class TwoWikiMultihopQA(TwoWiki):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from twowiki.cli import main
+from twowiki.cli.main import main
 
 DATA = Path(__file__).parent / "data" / "arc_da"
 RELEASE = DATA / "release"

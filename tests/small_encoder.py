@@ -11,12 +11,11 @@ from tokenizers import trainers as t
 from transformers import AutoConfig, PreTrainedTokenizerFast
 
 from tests.small_model import GOLD_Q1, examples
-from twowiki.modeling.encoder_configuration import TwoWikiEncoderConfig
-from twowiki.modeling.encoder_encoding import SubwordEncoder
-from twowiki.modeling.encoder_modeling import TwoWikiForMultihopQA
-from twowiki.modeling.encoder_tokenization import add_markers, frame_of
-from twowiki.modeling.encoding import Window
-from twowiki.schema import Example
+from twowiki.data.schema import Example
+from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
+from twowiki.models.features import Window
+from twowiki.models.modeling_encoder import TwoWikiForMultihopQA
+from twowiki.models.processing_encoder import SubwordEncoder, add_markers, frame_of
 
 SIZES = {
     "hidden_size": 32,

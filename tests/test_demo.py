@@ -17,15 +17,15 @@ import pytest
 
 from tests.browser import Browser
 from tests.small_model import examples, model_and_windows, setting
+from twowiki.data.schema import Paragraph
 from twowiki.errors import DataError
-from twowiki.pages.answer import (
+from twowiki.pages.examples import (
     answer_html,
     graph_html,
     parse_paragraphs,
     render_paragraphs,
     triple_rows,
 )
-from twowiki.schema import Paragraph
 
 APP = Path(__file__).parent.parent / "examples" / "demo" / "app.py"
 OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "OMP_NUM_THREADS": "1"}

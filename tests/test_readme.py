@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from twowiki.cli import COMMANDS
+from twowiki.cli.main import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -74,7 +74,7 @@ def test_python_blocks_compile(page: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda p: p.name)
 def test_every_config_parses(path: Path) -> None:
-    from twowiki.training.tasks import read_config
+    from twowiki.training.task import read_config
 
     assert read_config(["--config", str(path)]).output_dir
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
-from twowiki.text2text.config import ArcDaConfig
-from twowiki.text2text.encoding import Pair
-from twowiki.text2text.tiny import make_model, make_tokenizer
-from twowiki.training.run_config import make_settings
+from twowiki.text2text.loading import make_model, make_tokenizer
+from twowiki.text2text.pairs import Pair
+from twowiki.text2text.settings import ArcDaConfig
+from twowiki.training.settings import make_settings
 
 TEXTS = ["What melts ice? heat", "Where do plants grow? soil", "gravity pulls things down 水 é"]
 TEMPLATE = (

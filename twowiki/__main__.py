@@ -2,6 +2,6 @@
 
 import sys
 
-from twowiki.cli import main
+from twowiki.cli.main import main
 
 sys.exit(main())

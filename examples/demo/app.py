@@ -21,7 +21,7 @@ os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 import gradio as gr
 
 from twowiki import DataError
-from twowiki.pages.answer import (
+from twowiki.pages.examples import (
     FORMAT,
     TABLE,
     answer_html,
@@ -31,7 +31,7 @@ from twowiki.pages.answer import (
     triple_rows,
 )
 from twowiki.pages.page import evidence_style
-from twowiki.tiny_data import tiny_examples
+from twowiki.training.tiny_data import tiny_examples
 
 HERE = Path(__file__).parent
 TITLE = "Multi-hop questions with their evidence"

@@ -2,9 +2,9 @@
 
 import gradio as gr
 
-from twowiki.arc_da.listed import score_lists
-from twowiki.arc_da.pitfalls import MEANINGS
-from twowiki.arc_da.scoring import EXTRAS
+from twowiki.arc_da.metric.lists import score_lists
+from twowiki.arc_da.metric.report import MEANINGS
+from twowiki.arc_da.metric.scoring import EXTRAS
 
 
 def score(prediction, golds):

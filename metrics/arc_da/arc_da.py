@@ -6,7 +6,7 @@ A thin shell: what is counted lives in the package `twowiki` (`twowiki.arc_da`).
 import datasets
 import evaluate
 
-from twowiki.arc_da.listed import score_lists
+from twowiki.arc_da.metric.lists import score_lists
 
 _DESCRIPTION = """
 Scores direct answers as the ARC-DA paper does: word F1 by SQuAD's rules and ROUGE-L with stemming,

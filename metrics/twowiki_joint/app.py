@@ -3,7 +3,7 @@
 import gradio as gr
 
 from twowiki import DataError, score
-from twowiki.llm_text import parse_llm_output
+from twowiki.llm.parsing import parse_llm_output
 
 PARTS = {"answer": "", "supporting facts": "sp_", "evidence": "evi_", "joint": "joint_"}
 FIGURES = ("em", "f1", "prec", "recall")

@@ -9,8 +9,8 @@ import sys
 import datasets
 import evaluate
 
-from twowiki.joint_metric import score
-from twowiki.metric_records import prediction_records, reference_rows
+from twowiki.metric.evaluate_records import prediction_records, reference_rows
+from twowiki.metric.score import score
 
 _DESCRIPTION = """
 Scores multi-hop answers the way 2WikiMultiHopQA's own evaluators do: the answer, the supporting

@@ -15,8 +15,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from twowiki.arc_da.records import open_bytes, read_lines, read_records
 from twowiki.errors import DataError
+from twowiki.io.records import open_bytes, read_lines, read_records
 
 ID_FIELDS = ("question_id", "id")
 ANSWER_FIELDS = ("prediction", "answer")

@@ -7,11 +7,12 @@ the field. Nothing here imports `datasets`.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from twowiki.arc_da.layout import find_arc_files, find_splits, is_zip, split_named
-from twowiki.arc_da.records import Opener, read_records
 from twowiki.arc_da.schema import (
     ARC_SPLITS,
     MultipleChoice,
@@ -20,7 +21,10 @@ from twowiki.arc_da.schema import (
     parse_multiple_choice,
     parse_question,
 )
+from twowiki.data.splits import SPLIT_WORDS
 from twowiki.errors import DataError
+from twowiki.io.archives import MAGIC_ZIP, open_zip
+from twowiki.io.records import Opener, read_records
 
 
 def read_questions(
@@ -121,3 +125,175 @@ def index_by_id(questions: Iterable[MultipleChoice]) -> dict[str, MultipleChoice
         index[question.question_id] = question
         index.setdefault(question.id, question)
     return index
+
+
+_FORMATS = r"(?P<format>jsonl|json|parquet|csv|tsv)(?:\.(?:gz|bz2|xz))?"
+_SPLIT = rf"(?P<split>{'|'.join(SPLIT_WORDS)})(?:-\d+-of-\d+)?"
+_SPLIT_FILE = re.compile(rf"(?:arc[-_]?da[-_v.\d]*[-_])?{_SPLIT}\.{_FORMATS}", re.IGNORECASE)
+_ARC_FILE = re.compile(rf"(?:.*[^a-z])?{_SPLIT}\.{_FORMATS}", re.IGNORECASE)
+_SHARD = re.compile(r"-\d+-of-\d+\.")
+_HIDDEN = re.compile(r"(^|/)(\.|__MACOSX/)")
+_DEPTH = 4
+_ORDER = tuple(dict.fromkeys(SPLIT_WORDS.values()))
+
+
+class ArcFile(NamedTuple):
+    """A file of multiple-choice questions, with what its names tell; `split` in our words."""
+
+    name: str
+    difficulty: str | None
+    split: str | None
+
+
+def find_splits(source: str | PathLike[str] | Mapping[str, Any]) -> dict[str, list[str]]:
+    """Find the files of each split: `train`, `validation`, `test`, those that are there.
+
+    Args:
+        source: a folder (the release's, one that holds it or its zip, an exported data set), a
+            zip, one file (its name tells the split, else it is `train`), or a mapping of split to
+            file or files.
+
+    Raises:
+        DataError: there is nothing there, or a split has several files that are no shards.
+    """
+    if isinstance(source, Mapping):
+        named: dict[str, list[str]] = {}
+        for split, files in source.items():
+            listed = [files] if isinstance(files, str | PathLike) else list(files)
+            wanted = split_named(str(split))
+            named.setdefault(wanted, []).extend(members(listed, wanted))
+        return named
+    place = os.fspath(source)
+    if os.path.isfile(place) and not is_zip(place):
+        match = _SPLIT_FILE.fullmatch(os.path.basename(place))
+        return {split_named(match["split"]) if match else "train": [place]}
+    names = files_below(place)
+    found = _by_folder(place, names)
+    if not found:
+        zips = [name for name in names if re.search(r"arc.?da.*\.zip$", name, re.IGNORECASE)]
+        if os.path.isdir(place) and len(zips) == 1:
+            return find_splits(os.path.join(place, zips[0]))
+        remedy = "Give the folder or zip of ARC-DA-v1.1 (train.jsonl, dev.jsonl, test.jsonl)"
+        raise DataError("no ARC-DA split found", file=place, remedy=remedy)
+    best = min(found, key=lambda folder: (folder.count("/"), "arc" not in folder.lower(), folder))
+    return {split: _one_kind(found[best][split]) for split in _ORDER if split in found[best]}
+
+
+def members(files: Iterable[str | PathLike[str]], split: str | None) -> list[str]:
+    """Name the members of zips that hold a split; other files stand for themselves.
+
+    Raises:
+        DataError: a zip lacks the split, or holds several and none is named.
+    """
+    named: list[str] = []
+    for path in files:
+        file = os.fspath(path)
+        if not is_zip(file) or not os.path.isfile(file):
+            named.append(file)
+            continue
+        splits = find_splits(file)
+        wanted = next(iter(splits)) if split is None and len(splits) == 1 else split
+        if wanted not in splits:
+            problem = f"no split {split!r}; it holds {', '.join(splits)}"
+            raise DataError(problem, file=file, remedy="Name one of these")
+        named += splits[wanted]
+    return named
+
+
+def find_arc_files(source: str) -> Iterator[ArcFile]:
+    """Find ARC's files in a file, folder or zip, in order of name.
+
+    Difficulty and split come from the names (`ARC-Easy-Train.jsonl`, or the mirrors'
+    `ARC-Easy/train-00000-of-00001.parquet`). A table beside JSON lines of its name is left out.
+
+    Raises:
+        DataError: no file there is named like ARC's.
+    """
+    if os.path.isfile(source) and not is_zip(source):
+        near = "/".join(Path(source).resolve().parts[-2:])
+        match = _ARC_FILE.fullmatch(os.path.basename(source))
+        yield ArcFile(source, _difficulty(near), split_named(match["split"]) if match else None)
+        return
+    root = _difficulty(os.path.basename(os.path.abspath(source)))
+    found = [
+        (match["format"].lower(), ArcFile(name, difficulty, split_named(match["split"])))
+        for name in files_below(source)
+        if (match := _ARC_FILE.fullmatch(name.rpartition("/")[2]))
+        and (difficulty := _difficulty(name) or root)
+    ]
+    if not found:
+        remedy = "Give ARC's files (ARC-Easy-Train.jsonl ...), their folder, or the zip"
+        raise DataError("no ARC questions found", file=source, remedy=remedy)
+    stems = {_stem(file.name) for kind, file in found if kind not in ("csv", "tsv")}
+    for kind, file in found:
+        if kind not in ("csv", "tsv") or _stem(file.name) not in stems:
+            yield file._replace(name=_locate(source, file.name))
+
+
+def split_named(word: str) -> str:
+    """Translate a file's word for a split (`dev`) into ours (`validation`)."""
+    return SPLIT_WORDS.get(word.lower(), word)
+
+
+def is_zip(place: str) -> bool:
+    """Whether a file calls itself a zip, or begins like one."""
+    if place.lower().endswith(".zip"):
+        return True
+    if not os.path.isfile(place):
+        return False
+    with open(place, "rb") as stream:
+        return stream.read(4) == MAGIC_ZIP
+
+
+def files_below(place: str) -> list[str]:
+    """List the files in a folder or zip, relative and with `/`, hidden ones left out.
+
+    Raises:
+        DataError: there is no such folder or zip.
+    """
+    if os.path.isfile(place):
+        with open(place, "rb") as stream, open_zip(stream, place) as archive:
+            names = [entry for entry in archive.namelist() if not entry.endswith("/")]
+    elif os.path.isdir(place):
+        names = []
+        for folder, inner, files in os.walk(place):
+            near = Path(folder).relative_to(place)
+            inner[:] = [name for name in inner if not name.startswith(".")]
+            if len(near.parts) >= _DEPTH:
+                inner.clear()
+            names += [(near / file).as_posix() for file in files]
+    else:
+        raise DataError("no such file or folder", file=place, remedy="Check the path")
+    return sorted(name for name in names if not _HIDDEN.search(name))
+
+
+def _by_folder(place: str, names: Iterable[str]) -> dict[str, dict[str, list[str]]]:
+    found: dict[str, dict[str, list[str]]] = {}
+    for name in names:
+        folder, _, base = name.rpartition("/")
+        if match := _SPLIT_FILE.fullmatch(base):
+            files = found.setdefault(folder, {}).setdefault(split_named(match["split"]), [])
+            files.append(_locate(place, name))
+    return found
+
+
+def _one_kind(files: list[str]) -> list[str]:
+    """Keep the files of a split if they are one file or the shards of one."""
+    if len(files) > 1 and not all(_SHARD.search(file) for file in files):
+        names = ", ".join(files)
+        remedy = 'Keep one, or name it: data_files={"train": "..."}'
+        raise DataError(f"several files for one split: {names}", remedy=remedy)
+    return files
+
+
+def _difficulty(text: str) -> str | None:
+    found = re.findall(r"easy|challenge", text.lower())
+    return found[-1] if found else None
+
+
+def _stem(name: str) -> str:
+    return re.sub(rf"\.{_FORMATS}$", "", name, flags=re.IGNORECASE)
+
+
+def _locate(place: str, name: str) -> str:
+    return f"zip://{name}::{place}" if os.path.isfile(place) else os.path.join(place, name)

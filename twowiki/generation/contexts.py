@@ -7,8 +7,9 @@ A sample that cannot get enough distractors is dropped with its reason.
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from twowiki.files import progress
-from twowiki.generation.retrieval import Shard, rank
 from twowiki.generation.tables import parquet_files
 from twowiki.generation.text import bare_title, normalize
+from twowiki.io.files import progress
 
 PARAGRAPHS = 10
 NEAR, FAR = 50, 200
@@ -147,3 +147,129 @@ def _rows(folder: Path) -> Iterator[dict[str, Any]]:
     for file in parquet_files(folder):
         for batch in pq.ParquetFile(file).iter_batches(batch_size=50_000):
             yield from batch.to_pylist()
+
+
+Ints = npt.NDArray[np.int64]
+Shard = tuple[Sequence[int], Sequence[str]]
+
+_BITS = 24
+_MASK = np.uint64((1 << _BITS) - 1)
+_ID_BITS = 30
+_BATCH = 256
+# Words of the templates: they say nothing about what is asked.
+_FUNCTION_WORDS = frozenset(
+    "a an and are at both by did do does for from have has in is of on or s the their to was were "
+    "what when where which who whose why with".split()
+)
+
+
+class _Hasher:
+    """Hashes words; remembers them, as a corpus repeats its words."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, int] = {}
+
+    def columns(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
+        """Give (text number, column) of every word and pair of words of some texts."""
+        known = self._known
+        hashes: list[int] = []
+        lengths = np.zeros(len(texts), dtype=np.int64)
+        for number, text in enumerate(texts):
+            words = text.split()
+            lengths[number] = len(words)
+            for word in words:
+                value = known.get(word)
+                if value is None:
+                    value = known[word] = zlib.crc32(word.encode())
+                hashes.append(value)
+        single = np.array(hashes, dtype=np.uint64)
+        owner = np.repeat(np.arange(len(texts), dtype=np.int64), lengths)
+        words_at = (single * np.uint64(0x9E3779B1)) >> np.uint64(7) & _MASK
+        if len(single) < 2:
+            return owner, words_at.astype(np.int64)
+        mixed = single[:-1] * np.uint64(0x85EBCA6B) + single[1:] * np.uint64(0xC2B2AE35)
+        pairs_at = (mixed >> np.uint64(9)) & _MASK
+        inside = owner[:-1] == owner[1:]
+        columns = np.concatenate([words_at, pairs_at[inside]]).astype(np.int64)
+        return np.concatenate([owner, owner[:-1][inside]]), columns
+
+
+def _counts(rows: Ints, columns: Ints, width: int) -> tuple[Ints, Ints, Ints]:
+    """Count equal (row, column) pairs: rows, columns and counts, sorted."""
+    keys, counts = np.unique(rows * width + columns, return_counts=True)
+    return keys // width, keys % width, counts
+
+
+def question_words(norm: str) -> str:
+    """Drop the words that only templates use."""
+    return " ".join(word for word in norm.split() if word not in _FUNCTION_WORDS)
+
+
+def rank(
+    questions: Sequence[str], shards: Callable[[], Iterable[Shard]], *, keep: int = 200
+) -> Iterator[list[int]]:
+    """Rank the paragraphs for each question.
+
+    Args:
+        questions: normalised questions.
+        shards: gives an iterator of (ids, normalised texts); called once.
+        keep: ids to give for a question, where the collection has as many.
+
+    Yields:
+        the best ids, best first. Paragraphs that share no word come last, smaller ids first.
+    """
+    from scipy import sparse
+
+    hasher = _Hasher()
+    rows, columns = hasher.columns([question_words(text) for text in questions])
+    wanted = np.unique(columns)
+    place = np.full(1 << _BITS, -1, dtype=np.int32)
+    place[wanted] = np.arange(len(wanted), dtype=np.int32)
+    width = max(1, len(wanted))
+    matrices: list[tuple[Ints, Any]] = []
+    frequency = np.zeros(width, dtype=np.int64)
+    total = 0
+    smallest: list[int] = []
+    for ids, texts in shards():
+        owner, found = hasher.columns(texts)
+        at = place[found]
+        kept = at >= 0
+        docs, cols, counts = _counts(owner[kept], at[kept].astype(np.int64), width)
+        frequency += np.bincount(cols, minlength=width)
+        total += len(ids)
+        smallest = sorted([*smallest, *ids])[:keep]
+        weights = np.log1p(counts.astype(np.float64))
+        matrix = sparse.csr_matrix((weights, (cols, docs)), shape=(width, len(ids)))
+        matrices.append((np.array(ids, dtype=np.int64), matrix))
+    # DrQA's idf, but never 0: in a small collection every word counts a little.
+    idf = np.log((total - frequency + 0.5) / (frequency + 0.5))
+    idf = np.maximum(idf, 0.01)
+    asked, cols, counts = _counts(rows, place[columns].astype(np.int64), width)
+    weights = np.log1p(counts.astype(np.float64)) * idf[cols] ** 2
+    asks = sparse.csr_matrix((weights, (asked, cols)), shape=(len(questions), width))
+    yield from _ranked(asks, matrices, keep, smallest)
+
+
+def _ranked(
+    asks: Any, matrices: list[tuple[Ints, Any]], keep: int, smallest: list[int]
+) -> Iterator[list[int]]:
+    low = (1 << _ID_BITS) - 1
+    for first in range(0, asks.shape[0], _BATCH):
+        batch = asks[first : first + _BATCH]
+        best: list[list[Ints]] = [[] for _ in range(batch.shape[0])]
+        for ids, matrix in matrices:
+            scores = batch @ matrix
+            for row in range(batch.shape[0]):
+                part = slice(scores.indptr[row], scores.indptr[row + 1])
+                points = np.rint(scores.data[part] * 1e4).astype(np.int64)
+                keys = (points << _ID_BITS) | (low - ids[scores.indices[part]])
+                if len(keys) > keep:
+                    keys = np.partition(keys, len(keys) - keep)[-keep:]
+                best[row].append(keys)
+        for keys_of in best:
+            keys = np.sort(np.concatenate(keys_of) if keys_of else np.zeros(0, np.int64))[::-1]
+            ranked = [int(qid) for qid in low - (keys[:keep] & low)]
+            if len(ranked) < keep:
+                have = set(ranked)
+                ranked += [qid for qid in smallest if qid not in have][: keep - len(ranked)]
+            yield ranked

@@ -6,17 +6,22 @@ that the text uses; its output is a Parquet folder, whole or not at all.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol
 
+import pyarrow as pa
+
 from twowiki.errors import DataError
-from twowiki.generation.tables import parquet_files
+from twowiki.generation.dump_reader import PARSERS, check_counts, tables_of_kind
+from twowiki.generation.tables import parquet_files, table_of, write_part
 
 
 def query(name: str) -> str:
@@ -219,3 +224,70 @@ class SparkEngine:
         if "session" in self.__dict__:
             self.session.stop()
         shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+LINES_A_BATCH = 2000
+
+
+def ingest_on_spark(
+    session: Any, paths: list[Path], kind: str, folder: Path, *, allow_truncated: bool = False
+) -> Counter[str]:
+    """Read files of lines into tables under a folder; give the counts by reason.
+
+    Args:
+        session: the Spark session.
+        paths: the files, readable by every worker.
+        kind: wikidata or json.
+        folder: a folder that every worker can write.
+        allow_truncated: unused by Spark's own reader, which stops at damage.
+
+    Raises:
+        DataError: when Spark cannot read a file to its end.
+    """
+    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(LINES_A_BATCH))
+    for name in tables_of_kind(kind):
+        write_part(folder / name, "part-none", table_of(name, ()))
+    lines = session.read.text([str(path.resolve()) for path in paths])
+    parsed = lines.mapInArrow(_parser(kind, str(folder.resolve())), "counts string")
+    try:
+        rows = parsed.collect()
+    except Exception as error:  # Spark wraps whatever its readers raise
+        if not _is_damage(error):
+            raise
+        raise DataError(
+            "the compressed file is truncated or damaged",
+            file=paths[0],
+            remedy="Fetch it again; --engine duckdb --allow-truncated goes on with what it holds.",
+        ) from error
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts.update(json.loads(row.counts))
+    check_counts(paths, [], counts, kind, allow_truncated)
+    return Counter(dict(sorted(counts.items())))
+
+
+def _is_damage(error: Exception) -> bool:
+    text = str(error)
+    return any(word in text for word in ("EOFException", "ZipException", "IOException", "CRC"))
+
+
+def _parser(
+    kind: str, folder: str
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Make the function that a task runs: batches of lines in, one row of counts a batch out."""
+
+    def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        task = context.partitionId() if context else 0
+        for number, batch in enumerate(batches):
+            block = "\n".join(text or "" for text in batch.column(0).to_pylist()).encode()
+            tables, counts = PARSERS[kind](block)
+            for name, rows in tables.items():
+                write_part(
+                    Path(folder) / name, f"part-{task:05d}-{number:05d}", table_of(name, rows)
+                )
+            yield pa.RecordBatch.from_pydict({"counts": [json.dumps(counts)]})
+
+    return parse

@@ -13,11 +13,11 @@ from typing import Any
 
 import orjson
 
-from twowiki.files import replacing, write_json, write_text
 from twowiki.generation.report import make_report, render_html
 from twowiki.generation.run import Run
 from twowiki.generation.sampling import read_json_lines, write_lines
 from twowiki.generation.splits import FILES
+from twowiki.io.files import replacing, write_json, write_text
 
 SPLIT_FILES = ("train", "dev", "test")
 PROVENANCE = "provenance.jsonl"
@@ -96,7 +96,7 @@ def write_outputs(run: Run, out: Path) -> dict[str, Any]:
 
 def write_parquet(out: Path, *, empty: bool) -> None:
     """Write the Parquet folder from the JSON files, by the package's own export."""
-    from twowiki.exporting import export
+    from twowiki.builder.export import export
 
     target = out / "parquet"
     if target.exists():

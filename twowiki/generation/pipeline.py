@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from twowiki.errors import DataError, require_file
-from twowiki.generation.config import GenerateConfig, Resources
-from twowiki.generation.engines import SparkEngine
-from twowiki.generation.ingest import ingest, paragraph_files
-from twowiki.generation.manifest import fingerprint, key_of
+from twowiki.generation.dump_reader import ingest, paragraph_files
+from twowiki.generation.engines import SparkEngine, ingest_on_spark
 from twowiki.generation.outputs import write_outputs
 from twowiki.generation.queries import (
     BRIDGE_COMPARISONS,
@@ -41,8 +39,9 @@ from twowiki.generation.queries import (
 )
 from twowiki.generation.run import Run, make_engine
 from twowiki.generation.sampling import make_contexts, make_samples, make_splits
-from twowiki.generation.spark_ingest import ingest_on_spark
+from twowiki.generation.settings import GenerateConfig, Resources
 from twowiki.generation.tables import count_rows, parquet_files
+from twowiki.io.stages import fingerprint, key_of
 
 _ALL = 1 << 40
 _MOST_PAGES_FOR_ALL = 20_000

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from typing import Any
 
+from twowiki.data.schema import TWO_WIKI_TYPES
 from twowiki.generation.dates import MONTHS
-from twowiki.schema import TWO_WIKI_TYPES
 
 _SAMPLES_SHOWN = 3
 

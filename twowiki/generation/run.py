@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from twowiki.errors import DataError
-from twowiki.generation.config import VERSION, GenerateConfig, Resources
 from twowiki.generation.engines import DuckDBEngine, Engine, SparkEngine, query
-from twowiki.generation.manifest import key_of, run_stage
 from twowiki.generation.queries import Tables, tables_in
+from twowiki.generation.settings import VERSION, GenerateConfig, Resources
 from twowiki.generation.tables import read_rows
+from twowiki.io.stages import key_of, run_stage
 
 
 def make_engine(resources: Resources) -> Engine:

@@ -11,8 +11,9 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from twowiki.data.relations import COUNTRY_RELATIONS, RELATIONS, RULES, TYPE_OF_CLASS, P
 from twowiki.generation.dates import DATE_BASE
-from twowiki.generation.relations import COUNTRY_RELATIONS, RELATIONS, RULES, TYPE_OF_CLASS, P
+from twowiki.generation.entities import Grounded, World
 from twowiki.generation.templates import (
     PAPER,
     Form,
@@ -25,7 +26,6 @@ from twowiki.generation.templates import (
     plural_of,
 )
 from twowiki.generation.text import normalize, paper_case
-from twowiki.generation.world import Grounded, World
 
 _NAMESPACE = uuid.UUID("6d1f5f5e-4a0b-5f0e-9f3c-2b7d2a1c9e11")
 _COUNTRY_NAMES = {RELATIONS[number] for number in COUNTRY_RELATIONS}

@@ -15,9 +15,6 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from twowiki.files import replacing, write_json
-from twowiki.generation.choice import TABLE_OF, Row, candidates, choose, entities_of
-from twowiki.generation.config import GenerateConfig
 from twowiki.generation.contexts import (
     FAR,
     NEAR,
@@ -27,15 +24,17 @@ from twowiki.generation.contexts import (
     hits_table,
     nearest,
 )
-from twowiki.generation.filters import fault_of
-from twowiki.generation.manifest import fingerprint
-from twowiki.generation.probe import probe_scores, rarity_of, read_scores, with_best_paragraph
+from twowiki.generation.entities import World
 from twowiki.generation.queries import CONTEXTS, WANTED, run_queries
 from twowiki.generation.run import Run
 from twowiki.generation.samples import Sample, Style
+from twowiki.generation.selection import TABLE_OF, Row, candidates, choose, entities_of, fault_of
+from twowiki.generation.settings import GenerateConfig
+from twowiki.generation.single_hop import probe_scores, rarity_of, read_scores, with_best_paragraph
 from twowiki.generation.splits import assign_splits
 from twowiki.generation.tables import write_part
-from twowiki.generation.world import World
+from twowiki.io.files import replacing, write_json
+from twowiki.io.stages import fingerprint
 
 BALANCED = ("comparison", "bridge_comparison")
 
@@ -190,7 +189,7 @@ def _single_hop(config: GenerateConfig, samples: list[dict[str, Any]]) -> dict[s
         return probe_scores(samples, config.seed)
     if config.probe.startswith("file:"):
         return read_scores(Path(config.probe.removeprefix("file:")), samples)
-    from twowiki.generation.probe_encoder import encoder_scores
+    from twowiki.generation.single_hop_encoder import encoder_scores
 
     return encoder_scores(samples, config.seed, config.probe)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from twowiki.generation.relations import PLURALS
+from twowiki.data.relations import PLURALS
 
 PAPER, CLEAN = "paper", "clean"
 _NOUNS = {"animated feature film": "film", "church building": "church", "musical group": "band",

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from twowiki.data.relations import DEMONYM, INSTANCE_OF, ITEM_RELATIONS, SEX, TIME_RELATIONS
 from twowiki.generation.dates import Date, interval, parse_date
-from twowiki.generation.relations import DEMONYM, INSTANCE_OF, ITEM_RELATIONS, SEX, TIME_RELATIONS
 from twowiki.generation.tables import Row
 from twowiki.generation.text import STOP_NAMES, bare_title, normalize, page_key
 

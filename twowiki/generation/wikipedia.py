@@ -18,7 +18,7 @@ import orjson
 from twowiki.generation.tables import Row
 from twowiki.generation.text import bare_title, normalize, page_key
 from twowiki.generation.wikitext import render_summary
-from twowiki.sentences import split_sentences
+from twowiki.models.text import split_sentences
 
 
 class PageRows(NamedTuple):

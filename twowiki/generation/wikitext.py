@@ -11,7 +11,7 @@ import re
 from html import unescape
 from typing import NamedTuple
 
-from twowiki.generation.wikitext_templates import MARK, render_templates
+from twowiki.generation.dates import MONTHS
 
 _COMMENT = re.compile(r"<!--.*?-->", re.S)
 _DROPPED_TAG = re.compile(
@@ -99,3 +99,189 @@ def _render_links(text: str) -> str:
     while previous != text:
         previous, text = text, _LINK.sub(render, text)
     return text
+
+
+MARK = "\ufffc"
+_INNER = re.compile(r"\{\{([^{}]*)\}\}")
+_SILENT = re.compile(
+    r"^(infobox|taxobox|automatic taxobox|speciesbox|chembox|drugbox|short description|use .* "
+    r"(dates|english)|use (dmy|mdy) dates|about|for|other uses|other people|redirect|hatnote|see|"
+    r"main|distinguish|pp|good article|featured article|cite|citation|sfn|efn|refn|rp|r|notelist|"
+    r"reflist|cn|fact|dubious|clarify|when|who|which|by whom|according to whom|vague|"
+    r"better source|better source needed|citation needed|failed verification|page needed|clear|toc|"
+    r"tocright|toclimit|coord|coords|italic title|displaytitle|lowercase title|lowercase|bots|"
+    r"multiple issues|more citations needed|unreferenced|orphan|stub|refimprove|blp|update|tone|"
+    r"notability|primary sources|campaignbox|sidebar|navbox|politics of|history of|portal|"
+    r"commons|sister|wikt|wikiquote|authority control|defaultsort|multiple image|listen|"
+    r"external media|audio|respell|pronunciation|ipac?-?\w*|ipa|usdollar|same name|shy|zwj|"
+    r"sic|anchor|visible anchor|clade|family name|chinese name|spaced ndash ref|contains|"
+    r"copy edit|lead|expand|technical|cleanup|original research|pov|neutrality|inuse|under|"
+    r"largest|location map|external links|success|failure|small caps ref|self ref|inline)\b",
+    re.I,
+)
+
+
+def render_templates(text: str) -> str:
+    """Render templates from the inside out; a whole line of an unknown one is no prose."""
+    while True:
+        rendered = _INNER.sub(_render_one, text)
+        if rendered == text:
+            return text
+        text = rendered
+
+
+def _render_one(match: re.Match[str]) -> str:
+    text = match.string
+    name, *given = _split_arguments(match[1])
+    name = re.sub(r"[\s_]+", " ", name).strip().casefold()
+    named = {}
+    values = []
+    for argument in given:
+        key, equals, value = argument.partition("=")
+        if equals and re.fullmatch(r"\s*[\w\s-]+\s*", key):
+            if key.strip().isdecimal():
+                values.append(value.strip())
+            else:
+                named[key.strip().casefold()] = value.strip()
+        else:
+            values.append(argument.strip())
+    rendered = _render_known(name, values, named)
+    if rendered is not None:
+        return rendered
+    if _SILENT.match(name):
+        return ""
+    before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+    after = text[match.end() : (text.find("\n", match.end()) + 1 or len(text) + 1) - 1]
+    alone = not before.strip() and not after.strip()
+    return "" if alone else MARK
+
+
+def _split_arguments(inner: str) -> list[str]:
+    """Split at the bars that part arguments, not those inside links."""
+    parts, depth, start = [], 0, 0
+    for place, letter in enumerate(inner):
+        if inner.startswith("[[", place):
+            depth += 1
+        elif inner.startswith("]]", place):
+            depth = max(0, depth - 1)
+        elif letter == "|" and depth == 0:
+            parts.append(inner[start:place])
+            start = place + 1
+    parts.append(inner[start:])
+    return parts
+
+
+def _render_known(name: str, values: list[str], named: dict[str, str]) -> str | None:
+    """Render a template that carries a value; None for one that is not known."""
+    if name in _DATES:
+        return _render_date(values, named, _DATES[name])
+    if name in ("convert", "cvt"):
+        return _render_conversion(values)
+    if name in _FIRST_VALUE or name.startswith("lang-"):
+        return values[0] if values else named.get("text", "")
+    if name in _LAST_VALUE:
+        return values[-1] if values else ""
+    if name.startswith("formatnum:"):
+        return ",".join([name.partition(":")[2].strip(), *values])
+    if name == "formatnum":
+        return values[0] if values else ""
+    if name in ("circa", "c.", "ca", "c"):
+        return "c. " + " – ".join(values[:2]) if values else "c."
+    if name in ("reign", "r."):
+        return "r. " + " – ".join(values[:2])
+    if name in ("floruit", "fl."):
+        return "fl. " + "–".join(values[:2])
+    if name in _TEXTS:
+        return _TEXTS[name]
+    if name in ("age", "age in years"):
+        return None
+    if name in ("hlist", "flatlist", "plainlist", "unbulleted list", "ubl"):
+        return ", ".join(value for value in values if value)
+    if name in ("us$", "usd", "gbp", "£", "euro", "€", "$"):
+        sign = {"gbp": "£", "euro": "€", "usd": "US$", "us$": "US$"}.get(name, name)
+        return sign + (values[0] if values else "")
+    if name in ("frac", "fraction", "sfrac"):
+        return " ".join(values[:1] if len(values) > 2 else []) + "/".join(values[-2:])
+    if name in ("ill", "interlanguage link", "ill-wd"):
+        return values[0] if values else ""
+    return None
+
+
+_FIRST_VALUE = {
+    "nowrap", "nobr", "quote", "blockquote", "cquote", "small", "big", "smaller", "nobold", "em",
+    "strong", "abbr", "tooltip", "sc", "smallcaps", "center", "as of", "quote box", "nihongo",
+    "noitalic", "mono", "ship", "val", "number", "sup", "sub", "kbd", "code", "q", "rq", "title",
+}  # fmt: skip
+_LAST_VALUE = {"lang", "langx", "transl", "transliteration", "script", "color", "font color",
+               "fontcolor", "not a typo", "linktext", "wikt-lang", "sortname full"}  # fmt: skip
+_TEXTS = {
+    "ndash": "–", "mdash": "—", "snd": " – ", "spnd": " – ", "spaced ndash": " – ", "nbsp": " ",
+    "dash": " – ", "endash": "–", "emdash": "—", "'": "'", "!": "|", "=": "=", "·": " · ",
+    "middot": " · ", "bull": " • ", "spaces": " ", "space": " ", "pipe": "|", "'s": "'s", "-": "",
+    "thinsp": " ", "thin space": " ", "zwsp": "", "wbr": "", "pound": "£",
+    "okina": "\u02bb", "hamza": "\u02bc",
+}  # fmt: skip
+_DATES = {
+    "birth date": "date", "birth date and age": "date", "death date": "date", "bda": "date",
+    "death date and age": "first", "dda": "first", "birth-date": "free", "death-date": "free",
+    "birth-date and age": "free", "death-date and age": "free", "start date": "date",
+    "end date": "date", "start date and age": "date", "film date": "date", "date": "free",
+    "dob": "date", "birth year": "date", "birth year and age": "date", "death year": "date",
+    "death year and age": "first year", "oldstyledate": "old", "dts": "date",
+    "release date": "date", "death date and given age": "date", "launch date": "date",
+    "dmy": "free", "mdy": "free",
+}  # fmt: skip
+
+
+def _render_date(values: list[str], named: dict[str, str], kind: str) -> str:
+    given = [value for value in values if value]
+    if kind == "free":
+        return given[0] if given else ""
+    if kind == "old":
+        return " ".join(given[:2])
+    count = {"first": 3, "first year": 1}.get(kind, 3)
+    numbers = []
+    for value in given[:count]:
+        if not re.fullmatch(r"-?\d{1,4}", value):
+            break
+        numbers.append(int(value))
+    if not numbers:
+        return given[0] if given else ""
+    if len(numbers) == 1:
+        return str(numbers[0])
+    if not 1 <= numbers[1] <= 12:
+        return str(numbers[0])
+    month = MONTHS[numbers[1] - 1]
+    if len(numbers) == 2:
+        return f"{month} {numbers[0]}"
+    if named.get("df", "").casefold() in ("y", "yes") or "mf" not in named:
+        return f"{numbers[2]} {month} {numbers[0]}"
+    return f"{month} {numbers[2]}, {numbers[0]}"
+
+
+_UNITS = {
+    "mi": "mi", "km": "km", "m": "m", "ft": "ft", "in": "in", "cm": "cm", "mm": "mm", "kg": "kg",
+    "lb": "lb", "acre": "acres", "ha": "ha", "sqmi": "square miles", "km2": "km²", "m2": "m²",
+    "sqft": "square feet", "mph": "mph", "km/h": "km/h", "yd": "yd", "nmi": "nautical miles",
+    "t": "t", "ST": "short tons", "LT": "long tons", "C": "°C", "F": "°F", "kn": "knots",
+}  # fmt: skip
+_RANGES = {
+    "-": "–",
+    "–": "–",
+    "to": " to ",
+    "and": " and ",
+    "x": " \u00d7 ",
+    "by": " by ",
+    "or": " or ",
+}
+
+
+def _render_conversion(values: list[str]) -> str:
+    if not values:
+        return ""
+    amount, rest = values[0], values[1:]
+    while len(rest) >= 2 and rest[0] in _RANGES:
+        amount += _RANGES[rest[0]] + rest[1]
+        rest = rest[2:]
+    unit = rest[0] if rest else ""
+    return f"{amount} {_UNITS.get(unit, unit)}".strip()

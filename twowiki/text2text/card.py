@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from twowiki import __version__
+from twowiki._version import __version__
 
 _NAMES = {"arc_da": "ARC-DA", "two_wiki": "2WikiMultiHopQA"}
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import torch
 
 from twowiki.errors import DataError
-from twowiki.text2text.backbones import SEQ2SEQ
-from twowiki.text2text.codec import Codec
+from twowiki.text2text.chat_format import Codec
+from twowiki.text2text.loading import SEQ2SEQ
 
 # What a checkpoint's own generation settings would add (summarisers ask for 56 tokens at least).
 PLAIN = {

@@ -16,24 +16,24 @@ import torch
 from torch.utils.data import DataLoader
 
 from twowiki.errors import DataError
-from twowiki.files import write_text
-from twowiki.text2text import backbones
+from twowiki.io.files import write_text
+from twowiki.text2text import loading as backbones
 from twowiki.text2text.card import render_card
-from twowiki.text2text.codec import Codec, read_format, write_format
-from twowiki.text2text.config import TextConfig
-from twowiki.text2text.encoding import (
+from twowiki.text2text.chat_format import Codec, read_format, write_format
+from twowiki.text2text.generation import Decoding, generate, plain_model
+from twowiki.text2text.pairs import (
     Encoded,
+    EpochBatchSampler,
     Pair,
     TextCollator,
     encode_pairs,
     encoding_key,
     tokenizer_hash,
 )
-from twowiki.text2text.epochs import EpochBatchSampler
-from twowiki.text2text.generation import Decoding, generate, plain_model
-from twowiki.training.optimization import make_optimizer
-from twowiki.training.samplers import BucketBatchSampler
-from twowiki.training.tasks import Outcome
+from twowiki.text2text.settings import TextConfig
+from twowiki.training.loaders import BucketBatchSampler
+from twowiki.training.loop import make_optimizer
+from twowiki.training.task import Outcome
 
 
 class TextTask(ABC):

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from twowiki.errors import DataError
-from twowiki.files import write_json
-from twowiki.training.run_config import RunConfig
+from twowiki.io.files import write_json
+from twowiki.training.settings import RunConfig
 
 SaveModel = Callable[[Any, Path], None]  # writes a plain model into a folder
 # what may differ between a run and the run it goes on from

@@ -13,12 +13,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from twowiki import tiny_data
+from twowiki.data.schema import DEFAULT_CONFIG, Example
+from twowiki.data.sources import find_splits, guess_config, read_examples
 from twowiki.errors import DataError, require_file
-from twowiki.files import sha256_of
-from twowiki.schema import DEFAULT_CONFIG, Example
-from twowiki.sources import find_splits, guess_config, read_examples
-from twowiki.training.config import MultihopConfig
+from twowiki.io.files import sha256_of
+from twowiki.training import tiny_data
+from twowiki.training.settings import MultihopConfig
 
 DOWNLOAD = "download"
 DEFAULT_WORLD = "people=800,films=600,seed=7,brief=1,limit_per_type=600"
@@ -123,7 +123,7 @@ def _whole_sources(config: MultihopConfig) -> tuple[Source, Source]:
     if config.data_dir == DOWNLOAD:
         import datasets
 
-        from twowiki import releases
+        from twowiki.data import releases
 
         found: Any = releases.fetch(config.data_config, datasets.DownloadManager())
         return _of_splits(found, config.data_config, config.data_config, limits)
@@ -157,8 +157,8 @@ def source_of_file(path: str, split: str, limit: int = 0) -> Source:
 
 def _of_world(config: MultihopConfig, limits: tuple[int, int]) -> tuple[Source, Source]:
     """Make the world that the settings ask for (once, beside the encoded examples)."""
-    from twowiki.registration import code_hash
-    from twowiki.worlds.builder import read_options, world_files
+    from twowiki.builder.fingerprint import code_hash
+    from twowiki.worlds.dataset import read_options, world_files
 
     text = config.world or DEFAULT_WORLD
     cache = Path(config.cache_dir or config.output_dir)

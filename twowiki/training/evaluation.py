@@ -12,19 +12,14 @@ from typing import Any, NamedTuple
 import torch
 from torch.utils.data import DataLoader
 
-from twowiki.modeling.collation import Collator
-from twowiki.modeling.configuration import TwoWikiConfig
-from twowiki.modeling.decoding import (
-    Answered,
-    WindowScores,
-    merge_windows,
-    score_windows,
-)
-from twowiki.modeling.encoding import Window
-from twowiki.modeling.layout import lay_out
-from twowiki.modeling.oracle import oracle_output
-from twowiki.schema import Example, Fact, Prediction, Triple
-from twowiki.training.samplers import BucketBatchSampler
+from twowiki.data.schema import Example, Fact, Prediction, Triple
+from twowiki.models.configuration_baseline import TwoWikiConfig
+from twowiki.models.decoding import Answered, WindowScores, merge_windows, score_windows
+from twowiki.models.features import Window
+from twowiki.models.oracle import oracle_output
+from twowiki.models.processing_baseline import Collator
+from twowiki.models.text import lay_out
+from twowiki.training.loaders import BucketBatchSampler
 
 Official = dict[str, dict[str, Any]]
 CONFIDENCE = 0.95  # of the intervals beside every score

@@ -18,7 +18,7 @@ FURTHER = ("rougeL", "mc_accuracy")  # figures of science questions
 
 def versions() -> dict[str, str]:
     """Give the versions of Python, this package and what a run computes with."""
-    from twowiki import __version__
+    from twowiki._version import __version__
 
     found = {"python": platform.python_version(), "twowiki": __version__}
     for name in LIBRARIES:

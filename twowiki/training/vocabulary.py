@@ -13,19 +13,12 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
+from twowiki.data.schema import Example
 from twowiki.errors import DataError, require_file
-from twowiki.files import progress
-from twowiki.modeling.configuration import TwoWikiConfig
-from twowiki.modeling.tokenization import (
-    REFERENCE_TITLE_END,
-    REFERENCE_TITLE_START,
-    TITLE_END,
-    TITLE_START,
-    TwoWikiTokenizer,
-    build_tokenizer,
-    count_words,
-)
-from twowiki.schema import Example
+from twowiki.io.files import progress
+from twowiki.models.configuration_baseline import TwoWikiConfig
+from twowiki.models.text import REFERENCE_TITLE_END, REFERENCE_TITLE_START, TITLE_END, TITLE_START
+from twowiki.models.tokenization_baseline import TwoWikiTokenizer, build_tokenizer, count_words
 
 SPECIAL_RELATIONS = ("--NULL--", "--OOV--")  # the published baseline's slots 0 and 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from twowiki.worlds.chance import Chance
+from twowiki.worlds.random_draws import Chance
 
 NOW = 2020  # nothing happens later; who lived then has no date of death
 MONTHS = (

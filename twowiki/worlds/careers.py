@@ -9,12 +9,12 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 
-from twowiki.worlds.chance import Chance
-from twowiki.worlds.config import WorldConfig
-from twowiki.worlds.kinds import CAUSES, FIELDS, OCCUPATIONS
 from twowiki.worlds.names import Tongue
 from twowiki.worlds.people import NOBODY, People
+from twowiki.worlds.random_draws import Chance
 from twowiki.worlds.registry import Country, Place, Registry
+from twowiki.worlds.settings import WorldConfig
+from twowiki.worlds.vocabulary import CAUSES, FIELDS, OCCUPATIONS
 
 # occupation: how common, and the first year of birth that can have it
 _COMMON = {

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from twowiki.worlds.calendar import NOW, draw_date
 from twowiki.worlds.careers import Careers
-from twowiki.worlds.chance import Chance
-from twowiki.worlds.config import WorldConfig
 from twowiki.worlds.names import Tongue
 from twowiki.worlds.people import NOBODY, People
+from twowiki.worlds.random_draws import Chance
 from twowiki.worlds.registry import Country, Place, Registry
+from twowiki.worlds.settings import WorldConfig
 
 
 class _Kind(NamedTuple):

@@ -10,9 +10,9 @@ from array import array
 from collections import defaultdict, deque
 
 from twowiki.worlds.calendar import NOW, draw_date, year_of
-from twowiki.worlds.chance import Chance
-from twowiki.worlds.config import WorldConfig
+from twowiki.worlds.random_draws import Chance
 from twowiki.worlds.registry import Country
+from twowiki.worlds.settings import WorldConfig
 
 FIRST_YEAR, LAST_YEAR = 1745, 1996
 NOBODY = -1

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from twowiki.worlds.calendar import draw_date
-from twowiki.worlds.chance import Chance
-from twowiki.worlds.config import WorldConfig
 from twowiki.worlds.names import Tongue
+from twowiki.worlds.random_draws import Chance
 from twowiki.worlds.registry import Country, Place, Registry
+from twowiki.worlds.settings import WorldConfig
 
 _FORMS = ("Republic of {}", "Kingdom of {}", "Federation of {}", "Commonwealth of {}")
 _SIZES = {

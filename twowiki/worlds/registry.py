@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from twowiki.worlds.kinds import CLASSES, FIRST_PAGE, FIRST_QID
 from twowiki.worlds.names import Titles
+from twowiki.worlds.vocabulary import CLASSES, FIRST_PAGE, FIRST_QID
 
 _KINDS = tuple(CLASSES)
 _NUMBER = {kind: number for number, kind in enumerate(_KINDS)}

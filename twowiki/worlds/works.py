@@ -10,13 +10,12 @@ from typing import NamedTuple
 
 from twowiki.worlds.calendar import draw_date
 from twowiki.worlds.careers import Careers
-from twowiki.worlds.chance import Chance
-from twowiki.worlds.config import WorldConfig
 from twowiki.worlds.institutions import Standing
-from twowiki.worlds.names import Tongue
+from twowiki.worlds.names import Titler, Tongue
 from twowiki.worlds.people import People
+from twowiki.worlds.random_draws import Chance
 from twowiki.worlds.registry import Country, Registry
-from twowiki.worlds.titling import Titler
+from twowiki.worlds.settings import WorldConfig
 
 GENRES = (
     "drama comedy crime adventure romance war horror musical thriller western fantasy mystery "

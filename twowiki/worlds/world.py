@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from twowiki.worlds.careers import Careers, choose_occupations, name_ends, name_people, teach
-from twowiki.worlds.config import WorldConfig
 from twowiki.worlds.institutions import Institutions, found_awards, give_awards
-from twowiki.worlds.kinds import OCCUPATIONS
 from twowiki.worlds.names import Tongue
 from twowiki.worlds.people import People, build_people
 from twowiki.worlds.places import build_countries, build_nature, build_tongues
 from twowiki.worlds.registry import Country, Place, Registry
+from twowiki.worlds.settings import WorldConfig
+from twowiki.worlds.vocabulary import OCCUPATIONS
 from twowiki.worlds.works import Work, Works
 
 

@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from twowiki.arc_da.conversion import filtering, screening
-from twowiki.arc_da.conversion.review import Event
-from twowiki.arc_da.conversion.review_state import Answer, State
-from twowiki.arc_da.folding import unicode_words
+from twowiki.arc_da.conversion import filter as filtering
+from twowiki.arc_da.conversion import screening
+from twowiki.arc_da.conversion.review import Answer, Event, State
+from twowiki.arc_da.metric.folding import unicode_words
 from twowiki.arc_da.schema import Question, to_official
 from twowiki.arc_da.statistics import count_split, find_repeats, render_statistics
 from twowiki.errors import DataError

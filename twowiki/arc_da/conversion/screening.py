@@ -13,10 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from twowiki.arc_da.conversion.crowd import has_said
-from twowiki.arc_da.folding import unicode_words
-from twowiki.arc_da.porter import stem
-from twowiki.arc_da.scoring import answer_tokens
+from twowiki.arc_da.conversion.crowd_answers import has_said
+from twowiki.arc_da.metric.folding import unicode_words
+from twowiki.arc_da.metric.scoring import answer_tokens, stem
 
 PAPER_REMOVED = 10  # percent of ARC's questions, by the paper's additional filter
 STOP_WORDS = frozenset(

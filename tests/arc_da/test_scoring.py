@@ -1,0 +1,301 @@
+"""F1, ROUGE-L and the figures beside them: published corners, parity with their originals, laws."""
+
+from __future__ import annotations
+
+import json
+import re
+import string
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nltk.stem.porter import PorterStemmer
+from rouge_score import rouge_scorer
+
+from tests.arc_da_files import RELEASE, read_lines
+from twowiki.arc_da.metric.folding import fold_tokens, numerals, unicode_words
+from twowiki.arc_da.metric.scoring import (
+    _STEP_2,
+    _STEP_3,
+    _STEP_4,
+    EXTRAS,
+    IRREGULAR,
+    answer_tokens,
+    contains,
+    exact_match,
+    f1_folded,
+    f1_score,
+    lcs_length,
+    rouge_l,
+    rouge_l_unicode,
+    score_answer,
+    stem,
+)
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+WORDS = "the a of gas gases heat heating heated liquid solid from to 3.5 -5 H2O"
+SCIENCE = st.lists(st.sampled_from(WORDS.split()), max_size=8).map(" ".join)
+ENDINGS = [*_STEP_2, *_STEP_3, *_STEP_4, "ed", "ing", "eed", "ied", "ies", "sses", "s", "y", "e"]
+
+# prediction, gold, F1, ROUGE-L: measured with SQuAD's script and rouge_score 0.1.2
+CORNERS = [
+    ("", "", 0, 0),
+    ("the", "the", 0, 1),
+    ("A", "A", 0, 1),
+    ("base", "a base", 1, 2 / 3),
+    ("vitamin A", "vitamin", 1, 2 / 3),
+    ("from solid to liquid", "from liquid to solid", 1, 0.5),
+    ("plates shifting", "shifting plates", 1, 0.5),
+    ("-5", "5", 1, 1),
+    ("3.5", "35", 1, 0),
+    ("1/2", "12", 1, 0),
+    ("1,000", "1000", 1, 0),
+    ("10%", "10", 1, 1),
+    ("5\u00b0C", "5 \u00b0C", 0, 1),
+    ("5 degrees Celsius", "5\u00b0C", 0, 0.4),
+    ("\u2103", "\u2103", 1, 0),
+    ("\u592a\u9633", "\u592a\u9633", 1, 0),
+    ("\u03bcm", "m", 0, 1),
+    ("H2O", "H\u2082O", 0, 0),
+    ("na\u00efve", "naive", 0, 0),
+    ("Earth\u2019s crust", "Earth's crust", 0.5, 1),
+    ("high-energy", "high energy", 0, 1),
+    ("gases", "gas", 0, 0),
+    ("evaporating", "evaporation", 0, 1),
+    ("two", "2", 0, 0),
+    ("an invisible gas in the air", "gas", 0.4, 2 / 7),
+    ("no", "nothing", 0, 0),
+    ("no", "no change", 2 / 3, 2 / 3),
+    ("creme", "cr\u00e8me", 0, 0),
+    ("cr\u00e8me br\u00fbl\u00e9e", "cr\u00e8me br\u00fbl\u00e9e", 1, 1),
+    ("1200", "1,200", 1, 0),
+]
+
+
+@pytest.mark.parametrize(("prediction", "gold", "f1", "rouge"), CORNERS)
+def test_corners(prediction: str, gold: str, f1: float, rouge: float) -> None:
+    assert f1_score(prediction, gold) == pytest.approx(f1)
+    assert rouge_l(prediction, gold) == pytest.approx(rouge)
+
+
+def test_stemming_is_on_unless_told() -> None:
+    assert rouge_l("freeze waters", "freezing water") == 1
+    assert rouge_l("freeze waters", "freezing water", stemming=False) == 0
+    assert rouge_l("gases", "gas") == rouge_l("gases", "gas", stemming=False) == 0
+
+
+@pytest.mark.parametrize(
+    ("prediction", "golds", "f1", "rouge"),
+    [
+        ("frozen lake water", ["ice", "frozen water"], 80, 80),
+        ("water that is frozen", ["ice", "frozen water"], 66.67, 33.33),
+        ("food", ["shelter", "food and water"], 50, 50),
+        ("no", ["nothing", "no change"], 66.67, 66.67),
+    ],
+)
+def test_the_best_gold_answer_counts(
+    prediction: str, golds: list[str], f1: float, rouge: float
+) -> None:
+    row = score_answer(prediction, golds)
+    assert round(100 * row.f1, 2) == f1
+    assert round(100 * row.rouge_l, 2) == rouge
+
+
+def test_each_figure_takes_its_own_gold_answer() -> None:
+    golds = ["heat the water", "water the warm heat today"]
+    row = score_answer("water warm heat today", golds)
+    assert (row.f1_gold, row.rouge_l_gold) == (1, 1)
+    row = score_answer("water heat", ["heat the water", "cold water is heat"])
+    assert (row.f1_gold, row.f1) == (0, 1.0)
+    assert (row.rouge_l_gold, row.rouge_l) == (1, pytest.approx(2 / 3))
+
+
+NOT_ASCII = (
+    "\u91cd\u529b \u03c0 cr\u00e8me H\u2082O 1,200 \u221e \u0939\u093f\u0928\u094d\u0926\u0940 +"
+)
+
+
+@pytest.mark.parametrize("text", NOT_ASCII.split())
+def test_the_unicode_figure_sees_what_rouge_does_not(text: str) -> None:
+    assert rouge_l_unicode(text, text) == 1.0
+
+
+def test_the_unicode_figure_is_asked_for_and_named() -> None:
+    row = score_answer("\u91cd\u529b", ["\u91cd\u529b"], ["rougeL_unicode", "exact_match"])
+    assert row.rouge_l == 0.0
+    assert row.extras == (1.0, 1.0)
+    assert score_answer("\u91cd\u529b", ["\u91cd\u529b"]).extras == ()
+    with pytest.raises(ValueError, match="unknown figures"):
+        score_answer("a", ["a"], ["bleu"])
+    with pytest.raises(ValueError, match="no gold answers"):
+        score_answer("a", [])
+
+
+def test_unicode_words() -> None:
+    assert unicode_words("H\u2082O & \u91cd\u529b!") == ["h2o", "\u91cd", "\u529b"]
+    assert unicode_words("\uff28\uff25\uff21\uff34") == ["heat"]
+    assert unicode_words("e\u0301tat") == ["\u00e9tat"]
+    assert unicode_words("-> ?") == ["-", ">", "?"]
+    assert unicode_words("") == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("5\u00b0C", "5 degrees Celsius"),
+        ("\u2103", "degree celsius"),
+        ("10%", "ten percent"),
+        ("O_{2}", "O\u2082"),
+        ("H2O", "h\u2082o"),
+        ("Earth\u2019s crust", "Earth's crust"),
+        ("high\u2013energy", "high energy"),
+        ("1,000 kg", "1000 kg"),
+        ("\u00bd", "1/2"),
+        ("the base", "a base"),
+    ],
+)
+def test_folding_meets(first: str, second: str) -> None:
+    assert fold_tokens(first) == fold_tokens(second)
+    assert f1_folded(first, second) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("-5", "5"), ("3.5", "35"), ("1/2", "12"), ("vitamin A", "vitamin"), ("10%", "10")],
+)
+def test_folding_keeps_what_matters(first: str, second: str) -> None:
+    assert fold_tokens(first) != fold_tokens(second)
+    assert f1_folded(first, second) < 1.0
+
+
+def test_numerals_keep_sign_and_point() -> None:
+    assert numerals("from -5 to 3.5, 1,200 or 1/2") == ["-5", "3.5", "1200", "1/2"]
+    assert numerals("CO-2 and H2") == ["2", "2"]
+
+
+def test_contains_and_exact_match() -> None:
+    assert contains("The answer is Brinmoor.", "Brinmoor") == 1
+    assert contains("Brinmoor", "The answer is Brinmoor.") == 0
+    assert contains("anything", "the") == 0
+    assert exact_match("The base!", "base") == 1
+
+
+# --- parity with the originals
+
+
+def test_stems_equal_nltk_on_words_with_every_ending() -> None:
+    roots = (
+        "a ag rel hop fil fail controll conflat tri sk d t syzyg toy oat tr enjoy bow x1".split()
+    )
+    words = {root + first + second for root in roots for first in ENDINGS for second in ENDINGS}
+    words |= {*IRREGULAR, "agreed", "feed", "sky", "flies", "dies", "spied", "by", "say", "be"}
+    nltk = PorterStemmer()
+    assert [(w, stem(w)) for w in sorted(words)] == [(w, nltk.stem(w)) for w in sorted(words)]
+
+
+@given(st.text("aeiouybstlrnmedgz1", max_size=10), st.sampled_from(["", *ENDINGS]))
+def test_stems_equal_nltk(root: str, ending: str) -> None:
+    assert stem(root + ending) == PorterStemmer().stem(root + ending)
+
+
+SCORER = rouge_scorer.RougeScorer(["rougeL"], use_stemmer=True)
+PLAIN = rouge_scorer.RougeScorer(["rougeL"], use_stemmer=False)
+
+
+@given(TEXT | SCIENCE, TEXT | SCIENCE)
+def test_rouge_equals_rouge_score(prediction: str, gold: str) -> None:
+    assert rouge_l(prediction, gold) == SCORER.score(gold, prediction)["rougeL"].fmeasure
+    plain = rouge_l(prediction, gold, stemming=False)
+    assert plain == PLAIN.score(gold, prediction)["rougeL"].fmeasure
+
+
+def squad_f1(prediction: str, gold: str) -> float:
+    """SQuAD's rule, written down step by step."""
+
+    def words(text: str) -> list[str]:
+        plain = "".join(sign for sign in text.lower() if sign not in set(string.punctuation))
+        return re.sub(r"\b(a|an|the)\b", " ", plain).split()
+
+    said, right = words(prediction), words(gold)
+    same = sum((Counter(said) & Counter(right)).values())
+    if same == 0:
+        return 0.0
+    precision, recall = same / len(said), same / len(right)
+    return 2 * precision * recall / (precision + recall)
+
+
+@given(TEXT | SCIENCE, TEXT | SCIENCE)
+def test_f1_equals_squad(prediction: str, gold: str) -> None:
+    assert f1_score(prediction, gold) == pytest.approx(squad_f1(prediction, gold), abs=1e-15)
+
+
+@given(
+    st.lists(st.sampled_from("abcd"), max_size=90), st.lists(st.sampled_from("abcd"), max_size=90)
+)
+def test_lcs_equals_the_table(first: list[str], second: list[str]) -> None:
+    table = [[0] * (len(second) + 1) for _ in range(len(first) + 1)]
+    for i, one in enumerate(first):
+        for j, other in enumerate(second):
+            table[i + 1][j + 1] = (
+                table[i][j] + 1 if one == other else max(table[i][j + 1], table[i + 1][j])
+            )
+    assert lcs_length(tuple(first), tuple(second)) == table[-1][-1]
+
+
+# --- laws
+
+
+@given(TEXT, st.lists(TEXT, min_size=1, max_size=4), TEXT)
+def test_one_more_gold_answer_never_lowers_a_figure(
+    prediction: str, golds: list[str], more: str
+) -> None:
+    before = score_answer(prediction, golds, list(EXTRAS))
+    after = score_answer(prediction, [*golds, more], list(EXTRAS))
+    assert after.f1 >= before.f1
+    assert after.rouge_l >= before.rouge_l
+    assert all(new >= old for new, old in zip(after.extras, before.extras, strict=True))
+
+
+@given(TEXT)
+def test_the_gold_answer_itself_scores_full_unless_nothing_is_left(text: str) -> None:
+    row = score_answer(text, [text], list(EXTRAS))
+    assert row.f1 == (1.0 if answer_tokens(text) else 0.0)
+    assert row.rouge_l in (0.0, 1.0)
+    assert row.extras[list(EXTRAS).index("exact_match")] == 1.0
+
+
+@given(SCIENCE, SCIENCE)
+def test_figures_are_symmetric_and_bounded(first: str, second: str) -> None:
+    for figure in (f1_score, rouge_l, rouge_l_unicode, f1_folded):
+        assert 0.0 <= figure(first, second) <= 1.0
+        assert figure(first, second) == pytest.approx(figure(second, first))
+
+
+def test_long_texts_cost_little() -> None:
+    long = " ".join(f"word{i % 977}" for i in range(20_000))
+    assert rouge_l(long, long + " more") > 0.99
+    assert f1_score(long, long + " more") > 0.99
+
+
+def test_stems_on_the_release_equal_nltk(shared: Path) -> None:
+    words = set()
+    for name in ("train", "dev", "test_sample_100"):
+        for record in read_lines(shared / "data" / "arc_da" / f"{name}.jsonl"):
+            words |= set(re.findall("[a-z0-9]+", json.dumps(record).lower()))
+    nltk = PorterStemmer()
+    assert [stem(word) for word in sorted(words)] == [nltk.stem(word) for word in sorted(words)]
+
+
+def test_rouge_on_the_release_equals_rouge_score(shared: Path) -> None:
+    for record in read_lines(shared / "data" / "arc_da" / "dev.jsonl"):
+        said, *golds = record["answers"]
+        for gold in golds:
+            assert rouge_l(said, gold) == SCORER.score(gold, said)["rougeL"].fmeasure
+
+
+def test_made_up_release_scores_itself_fully() -> None:
+    for record in read_lines(RELEASE / "train.jsonl"):
+        for answer in record["answers"]:
+            assert score_answer(answer, record["answers"]).f1 == 1.0

@@ -1,0 +1,180 @@
+"""The model's card: what it says, that the hub takes it, and that an edited one stays."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.hub_folders import METRICS, SIGNATURE, report_of_a_run
+from tests.joint_files import ROOT
+from twowiki.cli.main import main
+from twowiki.hub.model_card import (
+    card_for,
+    is_unedited,
+    make_card,
+    public_command,
+    render_card,
+    write_model_card,
+)
+
+CONFIG = {"model_type": "twowiki_baseline", "architectures": ["TwoWikiBaselineForMultihopQA"]}
+
+
+@pytest.fixture
+def best(tmp_path: Path) -> Path:
+    folder = tmp_path / "run" / "best"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
+    (tmp_path / "run" / "report.json").write_text(json.dumps(report_of_a_run()), encoding="utf-8")
+    return folder
+
+
+def loaded(card: str) -> Any:
+    from huggingface_hub import ModelCard
+
+    return ModelCard(card)
+
+
+def test_the_hub_reads_every_score_of_the_report() -> None:
+    data = loaded(render_card(report_of_a_run(), CONFIG, "me/m")).data
+    figures = {result.metric_name: result.metric_value for result in data.eval_results}
+    assert figures == {
+        name: 63.137 if name == "joint_f1" else 50.0
+        for name in ("em", "f1", "sp_em", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_f1")
+    }
+    assert {result.metric_config for result in data.eval_results} == {SIGNATURE}
+    assert {result.dataset_name for result in data.eval_results} == {"2WikiMultiHopQA"}
+    assert data.pipeline_tag == "question-answering"
+    assert data.library_name == "transformers"
+    assert data.base_model is None
+
+
+def test_everything_that_a_reader_wants_is_said() -> None:
+    card = render_card(report_of_a_run(), CONFIG, "me/m")
+    for said in (
+        "| comparison | 4 | 50.00 |",
+        "| all | 9 | 50.00 |",
+        "| 63.14 |",
+        "| 95% interval |  | 40.0-60.0 |",
+        "| ceiling |  | 98.50 |",
+        f"Signature: `{SIGNATURE}`",
+        "277,071 weights beside the word vectors",
+        "train.json, data, 40 windows, content abababababab, 3 answer_not_found",
+        "CPU, 1 process, 1 thread, 12 CPU seconds",
+        "torch 2.13.0",
+        "commit | abc123",
+        'from_pretrained("me/m", trust_remote_code=True)',
+        'load_model("me/m")',
+        "## Limits",
+        "flatter",
+    ):
+        assert said in card, said
+
+
+def test_places_of_the_machine_are_not_told() -> None:
+    assert "/home/me" not in render_card(report_of_a_run(), CONFIG, "me/m")
+    command = ["/a/b/train.py", "--data_dir", "/home/me/x y/dev.json", "--rate=1/2", "~/z/w"]
+    assert public_command(command) == "train.py --data_dir dev.json --rate=1/2 w"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("made-up examples", "made-up questions"),
+        ("world people=800,films=600,seed=7", "questions on a fictional world"),
+    ],
+)
+def test_invented_data_is_told_first(name: str, said: str) -> None:
+    source = {"source": name, "windows": 9}
+    card = render_card(
+        report_of_a_run(data={"train": source, "validation": source}), CONFIG, "me/m"
+    )
+    assert f"**Trained on {said}**: it knows nothing of the real world" in card
+    assert said in {result.dataset_name for result in loaded(card).data.eval_results}
+
+
+def test_another_task_has_its_own_figures() -> None:
+    scores = {"metrics": {"f1": 31.5, "rougeL": 30.25}, "signature": "arc_da|v:0.1.0"}
+    report = report_of_a_run(scores=scores, ceiling=None)
+    card = render_card(report, {"architectures": ["T5ForConditionalGeneration"]}, "me/t5")
+    assert "| all |  | 31.50 | 30.25 |" in card
+    assert "T5ForConditionalGeneration.from_pretrained" in card
+    assert {r.metric_name for r in loaded(card).data.eval_results} == {"f1", "rougeL"}
+
+
+def test_a_started_from_model_is_named() -> None:
+    config = CONFIG | {"backbone_name": "someone/encoder"}
+    card = render_card({}, config, "me/m")
+    assert loaded(card).data.base_model == "someone/encoder"
+    assert loaded(card).data.license is None
+    local = render_card({}, CONFIG | {"backbone_name": "/home/me/encoder"}, "me/m")
+    assert "/home/me" not in local
+    assert "| started from | encoder |" in local
+
+
+def test_without_a_report_nothing_is_claimed() -> None:
+    card = render_card({}, CONFIG, "me/m")
+    assert "None are known" in card
+    assert loaded(card).data.eval_results is None
+
+
+def test_the_same_report_gives_the_same_bytes(best: Path) -> None:
+    assert make_card(best) == make_card(best)
+    assert write_model_card(best)
+    assert not write_model_card(best)
+    assert is_unedited((best / "README.md").read_text(encoding="utf-8"))
+
+
+def test_an_edited_card_is_its_authors(best: Path) -> None:
+    write_model_card(best)
+    place = best / "README.md"
+    place.write_text(place.read_text(encoding="utf-8").replace("English", "German"), "utf-8")
+    assert card_for(best, "me/m") is None
+    assert not write_model_card(best)
+    assert "German" in place.read_text(encoding="utf-8")
+
+
+def test_a_card_outlives_the_report_of_its_run(best: Path) -> None:
+    write_model_card(best)
+    (best.parent / "report.json").unlink()
+    assert card_for(best, "me/m") is None
+
+
+def test_the_command_writes_the_card(
+    best: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["card", str(best.parent)]) == 0
+    assert f"written to {best / 'README.md'}" in capsys.readouterr().out
+    assert main(["card", str(best.parent), str(tmp_path / "card.md"), "--repo", "me/m"]) == 0
+    assert 'load_model("me/m")' in (tmp_path / "card.md").read_text(encoding="utf-8")
+    assert main(["card", str(tmp_path)]) == 2
+    assert "no saved model" in capsys.readouterr().err
+
+
+def test_its_example_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from tests.hub_folders import model_folder
+
+    folder = model_folder(tmp_path / "run") / "best"
+    import twowiki.models.registration  # noqa: F401
+
+    code = make_card(folder, str(folder)).split("```python\n")[1].split("```")[0]
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert isinstance(names["said"]["answer"], str)
+
+
+def test_the_card_of_the_reported_run_is_written_by_code() -> None:
+    text = (ROOT / "model_card.md").read_text(encoding="utf-8")
+    assert is_unedited(text)
+    figures = {one.metric_name: one.metric_value for one in loaded(text).data.eval_results}
+    assert f"| {figures['joint_f1']:.2f} |" in text
+    assert f"Signature: `{loaded(text).data.eval_results[0].metric_config}`" in text
+
+
+def test_metrics_are_those_of_the_joint_metric() -> None:
+    from twowiki.metric.results import KEYS
+
+    assert set(METRICS) == set(KEYS)

@@ -1,0 +1,97 @@
+"""Prompts: what each form shows and hides, demonstrations, and the way back to a score."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.joint_files import gold, several, write
+from twowiki.cli.main import main
+from twowiki.data.schema import Example, parse_record
+from twowiki.errors import DataError
+from twowiki.llm.parsing import parse_llm_output
+from twowiki.llm.prompts import FORMS, draw_shots, instructions, messages_for, prompt_for, reply_of
+
+
+def example(**fields: Any) -> Example:
+    extra = [["Lake Oru", ["Lake Oru lies in Veltria."]]]
+    return parse_record(gold(**{"context": [*gold()["context"], *extra], **fields}))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_a_form_shows(form: str) -> None:
+    text = prompt_for(example(), form)
+    assert "Where was the mother of Tavik Orrel born?" in text
+    assert "q1" not in text.replace("Question", "")
+    assert ("She was born in Brinmoor." in text) == (form != "closed-book")
+    assert ("Lake Oru lies" in text) == (form == "full-context")
+    assert ("supporting_facts" in text) == (form != "closed-book")
+    assert "place of birth" in text  # one of the relations to choose from
+    if form != "closed-book":
+        assert "Title: Dessa Orrel\n[0] Dessa Orrel was a painter.\n[1] She was born" in text
+
+
+def test_the_answer_is_never_shown_outside_the_context() -> None:
+    assert "Brinmoor" not in prompt_for(example(), "closed-book")
+    chat = messages_for(example(), "closed-book")
+    assert [message["role"] for message in chat] == ["system", "user"]
+    assert chat[0]["content"] == instructions("closed-book")
+
+
+def test_gold_context_needs_gold() -> None:
+    with pytest.raises(DataError, match="record q1, field 'supporting_facts'"):
+        prompt_for(example(supporting_facts=[]), "gold-context")
+    with pytest.raises(DataError, match="closed-book, gold-context, full-context"):
+        instructions("open-book")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_reply_that_is_asked_for_is_read_back(form: str) -> None:
+    asked = example()
+    found = parse_llm_output(reply_of(asked, form))
+    assert found.answer == "Brinmoor"
+    assert found.triples == [tuple(triple) for triple in asked.evidences]
+    facts = None if form == "closed-book" else [tuple(fact) for fact in asked.supporting_facts]
+    assert found.facts == facts
+
+
+def test_demonstrations() -> None:
+    golds = [parse_record(record) for record in several(8)[0]]
+    shots = draw_shots(golds, 4, seed=1)
+    assert shots == draw_shots(golds, 4, seed=1)
+    assert {shot.type for shot in shots} == {example.type for example in golds}
+    chat = messages_for(example(), "full-context", shots)
+    assert [message["role"] for message in chat] == ["system", *["user", "assistant"] * 4, "user"]
+    assert chat[2]["content"] == reply_of(shots[0], "full-context")
+    with pytest.raises(DataError, match="99 demonstrations"):
+        draw_shots(golds, 99, seed=1)
+
+
+def test_the_command_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    golds, _ = several(4)
+    path, out = write(tmp_path / "dev.json", golds), tmp_path / "prompts.jsonl"
+    train = write(tmp_path / "train.json", [gold(_id=f"t{n}") for n in range(3)])
+    options = ["--shots", "2", "--shots-from", str(train), "--limit", "3"]
+    assert main(["prompt", str(path), str(out), *options]) == 0
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [line["id"] for line in lines] == ["q0", "q1", "q2"]
+    assert all(len(line["messages"]) == 6 for line in lines)
+    assert main(["prompt", str(path), str(out), "--plain", "--form", "closed-book"]) == 0
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert set(lines[0]) == {"id", "prompt"}
+    replies = tmp_path / "replies.jsonl"
+    replies.write_text(
+        "".join(
+            json.dumps({"id": one["_id"], "output": reply_of(parse_record(one), "full-context")})
+            + "\n"
+            for one in golds
+        )
+    )
+    capsys.readouterr()
+    assert main(["score", "--from-llm", str(replies), str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["metrics"]["joint_f1"] == 100.0
+    assert main(["prompt", str(path), str(out), "--shots", "2"]) == 2
+    assert "--shots-from" in capsys.readouterr().err

@@ -1,0 +1,158 @@
+"""Corpus, relevance judgements, and the two recalls, in Python and as commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.joint_files import gold, several, write
+from twowiki import (
+    all_gold_at_k,
+    build_corpus,
+    build_qrels,
+    score_retrieval,
+    title_recall_at_k,
+)
+from twowiki.cli.main import main
+from twowiki.data.schema import parse_record, to_row
+from twowiki.errors import DataError
+from twowiki.retrieval.corpus import joined
+
+LAKE = ["Lake Oru", ["It is deep.", " It is cold."]]
+EDITED = ["Lake Oru", ["It is deep.", " It is warm."]]
+
+
+def questions() -> list[dict[str, Any]]:
+    contexts = [[LAKE, ["A", ["a."]]], [["B", ["b."]], LAKE], [EDITED]]
+    return [gold(_id=f"q{n}", context=context) for n, context in enumerate(contexts, 1)]
+
+
+def test_paragraphs_are_told_apart_by_title_and_text() -> None:
+    corpus = build_corpus(questions())
+    lakes = [one for one in corpus.documents.values() if one.title == "Lake Oru"]
+    assert {lake.text for lake in lakes} == {"It is deep. It is cold.", "It is deep. It is warm."}
+    assert corpus.contexts["q1"][0] == corpus.contexts["q2"][1] != corpus.contexts["q3"][0]
+    assert corpus.report == {
+        "questions": 3, "paragraphs": 5, "documents": 4, "titles": 3,
+        "titles_with_several_texts": 1, "empty_documents": 0,
+    }  # fmt: skip
+    turned = build_corpus([to_row(parse_record(one)) for one in questions()[::-1]])
+    assert turned.documents == corpus.documents
+    assert turned.contexts == corpus.contexts
+    with pytest.raises(DataError, match="record q1"):
+        build_corpus([gold(), gold()])
+
+
+@pytest.mark.parametrize(
+    ("sentences", "text"),
+    [
+        (["A b.", " C."], "A b. C."),
+        (["A b.", "C."], "A b. C."),
+        (["A b. ", "", " C."], "A b.  C."),
+        ([], ""),
+        (["", " "], ""),
+    ],
+)
+def test_sentences_are_joined_with_one_blank(sentences: list[str], text: str) -> None:
+    assert joined(sentences) == text
+
+
+def test_only_gold_paragraphs_are_relevant() -> None:
+    context = [[name, [f"{name} 0.", f"{name} 1."]] for name in "ABCDEFGHIJ"]
+    facts = [["A", 0], ["A", 1], ["B", 0]]
+    record = gold(context=context, supporting_facts=facts)
+    qrels = build_qrels([record])
+    corpus = build_corpus([record])
+    assert [corpus.documents[found].title for found in qrels.relevant["q1"]] == ["A", "B"]
+    assert qrels.report["judgements"] == 2
+    assert qrels.report["dangling_titles"] == 0
+    dangling = build_qrels([gold(context=context, supporting_facts=[["A", 0], ["Z", 0]])])
+    assert dangling.report == {
+        "questions": 1, "judgements": 1, "questions_without": 0, "dangling_titles": 1,
+    }  # fmt: skip
+    with pytest.raises(DataError, match="hide"):
+        build_qrels([gold(supporting_facts=[])])
+
+
+def test_recalls() -> None:
+    ranked, wanted = ["A", "C", "B"], {"A", "B"}
+    assert (title_recall_at_k(ranked, wanted, 2), all_gold_at_k(ranked, wanted, 2)) == (50.0, 0)
+    assert (title_recall_at_k(ranked, wanted, 3), all_gold_at_k(ranked, wanted, 3)) == (100.0, 1)
+    assert title_recall_at_k(["A", "A"], wanted, 2) == 50.0
+    assert title_recall_at_k([], wanted, 5) == 0.0
+    with pytest.raises(DataError, match="k is 0"):
+        title_recall_at_k(ranked, wanted, 0)
+    with pytest.raises(DataError, match="no gold titles"):
+        all_gold_at_k(ranked, set(), 2)
+
+
+def test_means_over_all_gold_questions() -> None:
+    golds, _ = several(4)
+    ranked = {"q0": ["Tavik Orrel", "Dessa Orrel"], "q1": ["Tavik Orrel", "X", "Dessa Orrel"]}
+    figures = score_retrieval(ranked, golds, ks=(2, 3))
+    assert figures == {
+        "title_recall@2": 37.5, "all_gold@2": 0.25, "title_recall@3": 50.0, "all_gold@3": 0.5,
+        "n": 4, "missing": 2,
+    }  # fmt: skip
+
+
+def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    golds, _ = several(4)
+    path = str(write(tmp_path / "dev.json", golds))
+    out = tmp_path / "corpus"
+    assert main(["corpus", path, str(out)]) == 0
+    assert "documents: 2" in capsys.readouterr().out
+    documents = [json.loads(line) for line in (out / "corpus.jsonl").read_text().splitlines()]
+    assert [one["title"] for one in documents] == ["Tavik Orrel", "Dessa Orrel"]
+    assert documents[1]["text"] == "Dessa Orrel was a painter. She was born in Brinmoor."
+    assert len((out / "queries.jsonl").read_text().splitlines()) == 4
+    contexts = [json.loads(line) for line in (out / "contexts.jsonl").read_text().splitlines()]
+    assert contexts[0] == {"_id": "q0", "documents": [one["_id"] for one in documents]}
+    once = (out / "corpus.jsonl").read_bytes()
+    assert main(["corpus", path, str(out)]) == 0
+    assert (out / "corpus.jsonl").read_bytes() == once
+
+    table = tmp_path / "qrels.tsv"
+    assert main(["qrels", path, str(table)]) == 0
+    lines = table.read_text().splitlines()
+    assert lines[0] == "query-id\tcorpus-id\tscore"
+    assert lines[1] == f"q0\t{documents[0]['_id']}\t1"
+    assert len(lines) == 9
+    assert main(["qrels", path, str(table), "--trec"]) == 0
+    assert table.read_text().splitlines()[0] == f"q0 0 {documents[0]['_id']} 1"
+
+    run = tmp_path / "run.trec"
+    run.write_text(
+        f"q0 Q0 {documents[1]['_id']} 1 9.5 x\nq0 Q0 {documents[0]['_id']} 2 7 x\n"
+        f"q1 Q0 {documents[0]['_id']} 1 3 x\n"
+    )
+    figures = tmp_path / "figures.json"
+    arguments = ["retrieval", str(run), path, "--k", "1", "2", "--output", str(figures)]
+    assert main([*arguments, "--corpus", str(out / "corpus.jsonl")]) == 0
+    assert json.loads(figures.read_text())["title_recall@2"] == 37.5
+    assert main(arguments) == 2
+    assert "corpus" in capsys.readouterr().err
+
+
+def test_forms_of_rankings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    golds, _ = several(2)
+    path = str(write(tmp_path / "dev.json", golds))
+    titles = ["Tavik Orrel", "Dessa Orrel"]
+    forms = [
+        {"q0": titles, "q1": titles}, {"q0": [{"title": one} for one in titles], "q1": titles},
+        [{"id": name, "titles": titles} for name in ("q0", "q1")],
+        [{"_id": name, "retrieved": titles} for name in ("q0", "q1")],
+    ]  # fmt: skip
+    for form in forms:
+        assert main(["retrieval", str(write(tmp_path / "r.json", form)), path]) == 0
+        assert "title_recall@2  100.00" in capsys.readouterr().out
+    lines = "".join(json.dumps(record) + "\n" for record in forms[2])
+    (tmp_path / "r.jsonl").write_text(lines)
+    assert main(["retrieval", str(tmp_path / "r.jsonl"), path]) == 0
+    for bad in ([{"titles": titles}], [{"id": "q0"}], {"q0": "Tavik Orrel"}, {"q0": [1]}):
+        assert main(["retrieval", str(write(tmp_path / "r.json", bad)), path]) == 2
+    (tmp_path / "r.txt").write_text("what is this\n")
+    assert main(["retrieval", str(tmp_path / "r.txt"), path, "--corpus", path]) == 2

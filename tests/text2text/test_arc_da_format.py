@@ -1,0 +1,260 @@
+"""What a text-to-text model reads and says on ARC-DA: formats byte by byte, draws, leaks."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from twowiki.arc_da.schema import Choice, MultipleChoice, Question, parse_question
+from twowiki.errors import DataError
+from twowiki.text2text.arc_da_format import (
+    PRESETS,
+    Format,
+    fit_source,
+    parse_option,
+    parse_output,
+    slots_of,
+    source_text,
+    target_text,
+    unifiedqa_normalize,
+)
+from twowiki.text2text.arc_da_instances import draw_answers, draw_items, guard, mixed_counts
+
+OPTIONS = ("melt", "Freeze")
+FACTS = ("Ice is\nfrozen Water.", "Heat melts ice.")
+ARCDA, MACAW, UQA, PLAIN = (Format(name) for name in PRESETS)
+
+
+@pytest.mark.parametrize(
+    ("form", "options", "context", "expected"),
+    [
+        (ARCDA, (), (), "$question$ = What is Ice?"),
+        (
+            ARCDA, (), FACTS,
+            "$question$ = What is Ice? ; $context$ = Ice is frozen Water. Heat melts ice.",
+        ),
+        (ARCDA, OPTIONS, (), "$question$ = What is Ice? ; $mcoptions$ = (A) melt (B) Freeze"),
+        (
+            ARCDA, OPTIONS, FACTS[:1],
+            "$question$ = What is Ice? ; $mcoptions$ = (A) melt (B) Freeze ; "
+            "$context$ = Ice is frozen Water.",
+        ),
+        (MACAW, (), (), "$answer$ ; $question$ = What is Ice?"),
+        (
+            MACAW, OPTIONS, FACTS[:1],
+            "$answer$ ; $mcoptions$ = (A) melt (B) Freeze ; $question$ = What is Ice? ; "
+            "$context$ = Ice is frozen Water.",
+        ),
+        (UQA, (), (), "what is ice? \\n"),
+        (UQA, (), FACTS[:1], "what is ice? \\n ice is frozen water."),
+        (UQA, OPTIONS, (), "what is ice? \\n (a) melt (b) freeze"),
+        (
+            UQA, OPTIONS, FACTS[:1],
+            "what is ice? \\n (a) melt (b) freeze \\n ice is frozen water.",
+        ),
+        (
+            PLAIN, (), (),
+            "Answer the science question with a short answer, not a sentence.\n\n"
+            "Question: What is Ice?\nAnswer:",
+        ),
+        (
+            PLAIN, OPTIONS, FACTS[:1],
+            "Answer the science question with the right option.\n\n"
+            "Facts that may help: Ice is frozen Water.\n\nQuestion: What is Ice?\n"
+            "(A) melt\n(B) Freeze\nAnswer:",
+        ),
+    ],
+)  # fmt: skip
+def test_each_format_byte_by_byte(
+    form: Format, options: tuple[str, ...], context: tuple[str, ...], expected: str
+) -> None:
+    assert source_text("What is\n Ice?", form, options=options, context=context) == expected
+
+
+def test_unifiedqa_writes_no_line_end() -> None:
+    text = source_text("What is Ice?", UQA, context=["Ice is\nfrozen Water."])
+    assert "\n" not in text
+    assert text.count("\\n") == 1
+
+
+def test_unifiedqa_drops_the_first_and_the_last_quote_of_the_whole_text() -> None:
+    assert unifiedqa_normalize("The Earth's pull and the Moon's") == "the earths pull and the moons"
+    assert unifiedqa_normalize("one 'a' two 'b'") == "one a' two 'b"
+    assert unifiedqa_normalize("the Earth's pull") == "the earth's pull"
+
+
+def test_the_best_sentence_first_or_last() -> None:
+    assert source_text("Q?", ARCDA, context=["best", "next"]).endswith("best next")
+    last = Format("arcda", order="best_last")
+    assert source_text("Q?", last, context=["best", "next"]).endswith("next best")
+
+
+@pytest.mark.parametrize("form", [ARCDA, MACAW, UQA, PLAIN])
+def test_blank_context_is_the_form_without_retrieval(form: Format) -> None:
+    assert source_text("Q?", form, context=["", " \n"]) == source_text("Q?", form)
+
+
+@pytest.mark.parametrize(
+    ("form", "place", "expected"),
+    [
+        (ARCDA, None, "The Sun"),
+        (MACAW, None, "$answer$ = The Sun"),
+        (UQA, None, "the sun"),
+        (Format("arcda", "label"), 1, "B"),
+        (Format("arcda", "label_text"), 1, "(B) The Sun"),
+        (Format("macaw", "label"), 0, "$answer$ = A"),
+        (Format("arcda", "label"), None, "The Sun"),
+    ],
+)
+def test_targets(form: Format, place: int | None, expected: str) -> None:
+    assert target_text(" The\nSun ", form, place=place) == expected
+
+
+@pytest.mark.parametrize(
+    ("output", "form", "expected"),
+    [
+        (" heat ", ARCDA, "heat"),
+        ("$Answer$ = heat ; $explanation$ = It is hot.", MACAW, "heat"),
+        ("$explanation$ = It is hot ; $answer$ = heat", MACAW, "heat"),
+        ("heat", MACAW, "heat"),
+        ("$explanation$ = It is hot.", MACAW, ""),
+        ("$answer$ = a ; b", MACAW, "a ; b"),
+        ("$answer$ = heat", ARCDA, "heat"),
+        ("Answer: heat", PLAIN, "heat"),
+        ("it costs $5", ARCDA, "it costs $5"),
+        ("", UQA, ""),
+    ],
+)
+def test_reading_an_output(output: str, form: Format, expected: str) -> None:
+    assert parse_output(output, form) == expected
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"), [("(B) melt", "B"), ("b. melt", "B"), ("(b)", "(b)"), ("melt", "melt")]
+)
+def test_reading_an_option(output: str, expected: str) -> None:
+    assert parse_option(output, Format("arcda", "label_text")) == expected
+
+
+@given(st.dictionaries(st.sampled_from(["answer", "question", "context"]), st.text("ab .;")))
+def test_slots_are_read_as_they_were_written(slots: dict[str, str]) -> None:
+    plain = {name: " ".join(text.split()).strip(" ;") for name, text in slots.items()}
+    written = " ; ".join(f"${name}$ = {text}" for name, text in plain.items())
+    assert slots_of(written) == (plain or {"answer": ""})
+
+
+@given(
+    st.text("what ice?", min_size=1, max_size=30),
+    st.lists(st.text("sentence ", max_size=20), max_size=12),
+    st.integers(1, 300),
+    st.sampled_from(PRESETS),
+)
+def test_whole_sentences_fit_and_the_question_is_never_cut(
+    question: str, context: list[str], budget: int, preset: str
+) -> None:
+    form = Format(preset)
+    fitted = fit_source(question, form, context=context, budget=budget, measure=len)
+    told = [text for text in context if text.split()]
+    assert fitted.text == source_text(question, form, context=told[: fitted.fitted])
+    assert (len(fitted.text) > budget) == fitted.too_long
+    if fitted.fitted < len(told):
+        more = source_text(question, form, context=told[: fitted.fitted + 1])
+        assert len(more) > budget
+
+
+def test_unknown_formats_are_refused() -> None:
+    with pytest.raises(DataError, match="arcda, macaw, unifiedqa, plain"):
+        Format("t5").checked()
+    with pytest.raises(DataError, match="no letter"):
+        source_text("Q?", ARCDA, options=["x"] * 27)
+
+
+def test_a_draw_depends_on_seed_id_and_epoch_alone() -> None:
+    golds = [f"g{n}" for n in range(9)]
+    first = draw_answers("q1", golds, seed=1)
+    assert len(set(first)) == 4
+    assert first == draw_answers("q1", golds, seed=1)
+    assert first == sorted(first)
+    others = [
+        draw_answers("q2", golds, seed=1),
+        draw_answers("q1", golds, seed=2),
+        draw_answers("q1", golds, seed=1, epoch=1),
+    ]
+    assert sum(other != first for other in others) >= 2
+    assert draw_answers("q1", golds, limit=0) == golds
+    assert draw_answers("q1", golds[:3]) == golds[:3]
+
+
+@pytest.mark.parametrize(
+    ("mixing", "expected"), [("equal", 100), ("proportional", 400), ("temperature", 200)]
+)
+def test_mixing(mixing: str, expected: int) -> None:
+    assert mixed_counts(100, 400, mixing) == (100, expected)
+    assert mixed_counts(0, 400, mixing) == (0, 400)
+    assert mixed_counts(100, 0, mixing) == (100, 0)
+
+
+def test_drawing_passes_over_everything_before_it_repeats() -> None:
+    drawn = draw_items("abc", 8, Random(0))
+    assert {drawn.count(one) for one in "abc"} == {2, 3}
+    assert draw_items([], 5, Random(0)) == []
+    with pytest.raises(DataError, match="temperature"):
+        mixed_counts(1, 2, "temperature", 0.5)
+    with pytest.raises(DataError, match="equal, proportional, temperature"):
+        mixed_counts(1, 2, "even")
+
+
+def asked(record: str, text: str, tag: str = "EASY-TRAIN") -> Question:
+    return Question(record, tag, text, ("gold",))
+
+
+def test_what_is_evaluated_is_not_trained_on() -> None:
+    dev = [asked("ARCEZ_7", "What is ice?", "EASY-DEV")]
+    fine = asked("ARCEZ_1", "What is snow?")
+    kept = guard([fine, asked("ARCEZ_2", "what is ICE")], [], dev)
+    assert [one.question_id for one in kept.questions] == ["ARCEZ_1"]
+    assert kept.dropped == {"same_text": ["ARCEZ_2"]}
+    with pytest.raises(DataError, match="ARCEZ_2.*asks what an evaluated"):
+        guard([asked("ARCEZ_2", "what is ICE")], [], dev, leaks="error")
+    with pytest.raises(DataError, match="ARCEZ_7.*is evaluated on"):
+        guard([asked("ARCEZ_7", "Reworded?")], [], dev)
+    with pytest.raises(DataError, match="ARCCH_9.*dev or test question"):
+        guard([asked("ARCCH_9", "Other?", "CHALLENGE-TEST")], [], dev)
+
+
+def test_multiple_choice_of_an_evaluated_question_is_refused() -> None:
+    choices = (Choice("1", "ice"), Choice("2", "steam"))
+    dev = [asked("ARCEZ_7", "What is ice?", "EASY-DEV")]
+    with pytest.raises(DataError, match="ARCEZ_7"):
+        guard([], [MultipleChoice("7", "Which is ice?", choices, "1", "easy", "train")], dev)
+    leaky = [MultipleChoice("8", "Which is ice?", choices, "1", "easy", "dev")]
+    with pytest.raises(DataError, match="dev or test"):
+        guard([], leaky, dev)
+    kept = guard([], leaky, dev, leaks="keep")
+    assert kept.multiple_choice == leaky
+    assert kept.dropped == {"of_another_split": ["ARCEZ_8"]}
+
+
+def test_on_the_real_questions_gold_answers_stay_out_and_one_text_is_in_both_splits(
+    shared: Path,
+) -> None:
+    splits = {}
+    for name in ("train", "dev"):
+        lines = (shared / "data/arc_da" / f"{name}.jsonl").read_text("utf-8").splitlines()
+        splits[name] = [parse_question(json.loads(line)) for line in lines]
+    kept = guard(splits["train"], [], splits["dev"])
+    assert {reason: len(ids) for reason, ids in kept.dropped.items()} == {"same_text": 1}
+    assert sum(min(len(q.answers), 4) for q in splits["train"]) == sum(
+        len(draw_answers(q.question_id, q.answers)) for q in splits["train"]
+    )
+    for question in splits["dev"]:
+        written = source_text(question.question, ARCDA)
+        for answer in question.answers:
+            inside = re.sub(r"\s+", " ", answer).strip() in written
+            assert not inside or answer.strip() in re.sub(r"\s+", " ", question.question)

@@ -1,0 +1,280 @@
+"""Parts of text-to-text training: codecs, encoded files, epochs, generation, what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.arc_da_files import write_lines
+from tests.text_models import TEXTS, config, model_of, pairs, tokenizer
+from twowiki.errors import DataError
+from twowiki.io.journal import Journal
+from twowiki.text2text import generation
+from twowiki.text2text.arc_da import read_data
+from twowiki.text2text.chat_format import IGNORED, Codec, read_format
+from twowiki.text2text.generation import Decoding, generate
+from twowiki.text2text.pairs import EpochBatchSampler, Pair, TextCollator, encode_pairs
+from twowiki.text2text.settings import ArcDaConfig, TwoWikiTextConfig
+from twowiki.training.settings import make_settings, read_settings
+
+
+@pytest.mark.parametrize("text", [*TEXTS, "ÅΩ 水は\u200b \ttab", "a  b", ""])
+def test_the_small_tokenizer_gives_every_text_back(text: str) -> None:
+    codec = Codec(tokenizer(), "seq2seq")
+    assert codec.decode(codec.prompt_ids(text)) == text.strip()
+    assert codec.prompt_ids(text)[-1] == codec.end_ids[0]
+    assert codec.target_ids(text)[-1] == codec.end_ids[0]
+
+
+def test_marks_and_ignored_places_are_no_text() -> None:
+    codec = Codec(tokenizer(), "seq2seq")
+    pad, heat = codec.tokenizer.pad_token_id, codec.target_ids("heat")
+    assert codec.decode([pad, *heat, pad, pad]) == "heat"
+    assert codec.decode([*heat, *heat]) == "heat"  # nothing counts after the end
+    assert codec.decode([IGNORED, *heat[:-1], IGNORED, IGNORED]) == "heat"
+    assert codec.decode([]) == ""
+
+
+def test_a_language_model_goes_on_where_the_prompt_ends() -> None:
+    codec = Codec(tokenizer(), "causal")
+    ids = codec.prompt_ids("What melts ice?")
+    assert ids[-1] not in codec.end_ids
+    assert codec.tokenizer.decode(ids) == "What melts ice?\n"
+    assert not codec.uses_chat
+    with pytest.raises(DataError, match="no chat template"):
+        Codec(tokenizer(), "causal", "yes")
+
+
+def test_a_chat_template_is_used_and_its_end_mark_learnt() -> None:
+    codec = Codec(tokenizer(ends=False, chat=True), "causal")
+    assert codec.uses_chat
+    assert codec.prompt_text("Q?") == "<|user|>Q?<|end|>\n<|assistant|>"
+    assert codec.tokenizer.convert_ids_to_tokens(codec.target_ids("heat"))[-1] == "<|end|>"
+    assert codec.tokenizer.eos_token_id in codec.end_ids
+    assert not Codec(codec.tokenizer, "causal", "no").uses_chat
+    assert not Codec(codec.tokenizer, "seq2seq").uses_chat
+
+
+def test_encoded_pairs_are_made_once_and_cut_targets_counted(tmp_path: Path) -> None:
+    codec = Codec(tokenizer(), "seq2seq")
+    made = encode_pairs(pairs(), codec, tmp_path, "k" * 64, longest_target=5, what="x")
+    assert made.counts == {"context is cut": 1, "target is cut": 1}
+    assert made.source(0) == made.source(1) == codec.prompt_ids("What melts ice?")
+    assert made.target(0) == codec.target_ids("heat")
+    assert len(made.target(1)) == 5
+    assert made.target(1)[-1] == codec.end_ids[0]
+    assert made.target(2) == codec.end_ids
+    assert made.groups.tolist() == [0, 0, 1]
+    assert made.lengths()[2] == len(made.source(2)) + 1
+    again = encode_pairs(iter(()), codec, tmp_path, "k" * 64, longest_target=5, what="x")
+    assert [again.source(n) for n in range(3)] == [made.source(n) for n in range(3)]
+    assert [path.name for path in tmp_path.iterdir()] == ["k" * 24]
+
+
+@pytest.mark.parametrize("kind", ["seq2seq", "causal"])
+def test_labels_are_the_target_alone(tmp_path: Path, kind: str) -> None:
+    codec = Codec(tokenizer(), kind)
+    made = encode_pairs(pairs(), codec, tmp_path, "k" * 64, longest_target=50, what="x")
+    batch = TextCollator(made, codec, training=True)([0, 2])
+    assert batch["numbers"].tolist() == [0, 2]
+    for row, number in enumerate((0, 2)):
+        learnt = [one for one in batch["labels"][row].tolist() if one != IGNORED]
+        assert learnt == made.target(number)
+        real = batch["input_ids"][row][batch["attention_mask"][row].bool()].tolist()
+        told = made.source(number) + (made.target(number) if kind == "causal" else [])
+        assert real == told
+    asked = TextCollator(made, codec, training=False)([0, 2])
+    assert "labels" not in asked
+    side = 0 if kind == "causal" else -1
+    assert asked["attention_mask"][1, side] == 0
+
+
+@pytest.mark.parametrize(("name", "kind"), [("tiny-t5", "seq2seq"), ("tiny-causal", "causal")])
+def test_padding_and_batches_change_no_text(
+    tmp_path: Path, name: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tokenizer()
+    codec, model = Codec(made, kind), model_of(name, made)
+    asked = [Pair(n, 0, text, "") for n, text in enumerate([*TEXTS, "one", "two things"])]
+    encoded = encode_pairs(asked, codec, tmp_path, "k" * 64, longest_target=9, what="x")
+    collate = TextCollator(encoded, codec, training=False)
+    for decoding in (Decoding(1, 6), Decoding(3, 6)):
+        together = generate(model, codec, collate(range(5)), decoding)
+        alone = [generate(model, codec, collate([n]), decoding)[0] for n in range(5)]
+        assert together == alone
+        real, calls = model.generate, []
+
+        def scarce(real: Any = real, calls: list[int] = calls, **inputs: Any) -> Any:
+            calls.append(len(inputs["input_ids"]))
+            if calls[-1] > 2:
+                raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory")
+            return real(**inputs)
+
+        monkeypatch.setattr(model, "generate", scarce)
+        assert generate(model, codec, collate(range(5)), decoding) == together
+        assert calls == [5, 2, 3, 1, 2]
+        monkeypatch.undo()
+
+
+def test_a_checkpoints_own_generation_settings_move_nothing(tmp_path: Path) -> None:
+    made = tokenizer()
+    codec, model = Codec(made, "seq2seq"), model_of("tiny-t5", made)
+    batch = {"input_ids": torch.tensor([codec.prompt_ids("What melts ice?")])}
+    batch["attention_mask"] = torch.ones_like(batch["input_ids"])
+    plain = generate(model, codec, batch, Decoding(2, 6))
+    for name, value in (
+        ("repetition_penalty", 9.0), ("no_repeat_ngram_size", 1), ("min_length", 5),
+        ("length_penalty", -3.0), ("temperature", 0.3), ("do_sample", True), ("max_length", 3),
+    ):  # fmt: skip
+        setattr(model.generation_config, name, value)
+    assert generate(model, codec, batch, Decoding(2, 6)) == plain
+
+
+def test_one_input_too_many_for_the_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = tokenizer()
+    model = model_of("tiny-t5", made)
+
+    def scarce(**_: Any) -> Any:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(model, "generate", scarce)
+    batch = {"input_ids": torch.ones(1, 7).long(), "attention_mask": torch.ones(1, 7).long()}
+    with pytest.raises(DataError, match="an input of 7 tokens does not fit"):
+        generate(model, Codec(made, "seq2seq"), batch, Decoding())
+    monkeypatch.setattr(model, "generate", lambda **_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        generate(model, Codec(made, "seq2seq"), batch, Decoding())
+    assert not generation._is_memory(RuntimeError("shapes differ"))
+
+
+def test_an_epoch_is_the_same_again_and_every_pair_is_in_its_batches() -> None:
+    lengths = [n % 7 for n in range(100)]
+
+    def choose(epoch: int) -> list[int]:
+        return list(range(epoch, 50 + epoch))
+
+    def order(epoch: int, seed: int = 1) -> list[list[int]]:
+        sampler = EpochBatchSampler(choose, lengths, 8, seed=seed, bucket=True)
+        sampler.set_epoch(epoch)
+        assert len(sampler) == len(list(sampler)) == 7
+        assert not hasattr(sampler, "batch_size")
+        return list(sampler)
+
+    assert order(0) == order(0)
+    assert order(0) != order(1)
+    assert order(0) != order(0, seed=2)
+    assert sorted(n for batch in order(3) for n in batch) == list(range(3, 53))
+
+
+def test_settings_of_a_run_are_checked_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    config().check()
+    make_settings(TwoWikiTextConfig, {}).check()
+    for wrong, says in (
+        ({"metric": "joint_f1"}, "f1, rougeL, mc_accuracy"),
+        ({"metric": "mc_accuracy"}, "--arc DIR"),
+        ({"direct_answers": False}, "--arc DIR"),
+        ({"direct_answers": False, "multiple_choice": False, "arc": ["x"]}, "nothing is left"),
+        ({"data_dir": ""}, "no questions are given"),
+        ({"temperature": 0.5}, "below 1"),
+    ):
+        with pytest.raises(DataError, match=says):
+            config(**wrong).check()
+    with pytest.raises(DataError, match="arcda, macaw, unifiedqa, plain"):
+        config(preset="t5")
+    with pytest.raises(DataError, match="must be at least 1"):
+        config(num_beams=0)
+    with pytest.raises(DataError, match="not one of adafactor, adamw, sgd"):
+        config(optimizer="lion")
+    joint = make_settings(TwoWikiTextConfig, {"metric": "rougeL"})
+    with pytest.raises(DataError, match="joint_f1"):
+        joint.check()
+
+
+@pytest.mark.parametrize("asked", ["setting", "launcher"])
+def test_t5_in_fp16_is_refused_unless_forced(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {"mixed_precision": "fp16"} if asked == "setting" else {}
+    if asked == "launcher":
+        monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", "fp16")
+    with pytest.raises(DataError, match="t5 overflows.*Use bf16.*--force_fp16"):
+        config(**given).check()
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    with pytest.warns(UserWarning, match="its losses become NaN"):
+        config(force_fp16=True, **given).check()
+    config(model="tiny-causal", **given).check()  # others may
+
+
+def test_every_setting_has_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for kind in (ArcDaConfig, TwoWikiTextConfig):
+        with pytest.raises(SystemExit) as stopped:
+            read_settings(kind, ["--help"])
+        assert stopped.value.code == 0
+        assert "--num_beams" in capsys.readouterr().out
+
+
+def test_a_models_format_is_read_or_refused(tmp_path: Path) -> None:
+    assert read_format(str(tmp_path)) is None
+    (tmp_path / "text_format.json").write_text('{"task": "arc_da"}', encoding="utf-8")
+    assert read_format(str(tmp_path)) == {"task": "arc_da"}
+    (tmp_path / "text_format.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(DataError, match="no format of a model"):
+        read_format(str(tmp_path))
+
+
+def question(record: str, split: str = "TRAIN", answers: list[str] | None = None) -> dict[str, Any]:
+    return {
+        "question_id": record,
+        "tag": f"EASY-{split}",
+        "question": f"What is {record}?",
+        "answers": ["gold"] if answers is None else answers,
+    }
+
+
+def test_what_a_science_run_reads(tmp_path: Path) -> None:
+    train = write_lines(tmp_path / "train.jsonl", [question("a"), question("b", answers=[])])
+    dev = write_lines(tmp_path / "dev.jsonl", [question("c", "DEV")])
+    told = write_lines(
+        tmp_path / "told.jsonl", [{"question_id": "a", "sentences": ["one", "two", "three"]}]
+    )
+    settings = config(
+        data_dir="", train_file=str(train), validation_file=str(dev), contexts=[str(told)]
+    )
+    data = read_data(settings)
+    assert [one.question_id for one in data.training.questions] == ["a"]
+    assert data.training.told(data.training.questions[0], 2) == ["one", "two"]
+    assert data.asked.told(data.asked.questions[0], 2) == []
+    other = write_lines(tmp_path / "o.jsonl", [{"question_id": "z", "sentences": ["one"]}])
+    with pytest.raises(DataError, match="hold no sentences for these"):
+        read_data(config(train_file=str(train), validation_file=str(dev), contexts=[str(other)]))
+    optioned = write_lines(
+        tmp_path / "q.jsonl",
+        [{"question_id": "a", "query": "question_options", "sentences": ["one"]}],
+    )
+    with pytest.raises(DataError, match="give the answer away"):
+        read_data(config(train_file=str(train), validation_file=str(dev), contexts=[str(optioned)]))
+    blind = write_lines(tmp_path / "blind.jsonl", [question("d", "DEV", [])])
+    with pytest.raises(DataError, match="no validation question has a gold answer"):
+        read_data(config(train_file=str(train), validation_file=str(blind)))
+
+
+def test_a_journal_goes_on_after_a_torn_line_and_refuses_other_work(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    journal = Journal(path, {"model": "m"}, key="id")
+    journal.add([{"id": "a", "output": "é\u2028x"}, {"id": "b", "output": ""}])
+    with path.open("ab") as stream:
+        stream.write(b'{"id": "c", "outp')
+    again = Journal(path, {"model": "m"}, key="id")
+    assert list(again.records) == ["a", "b"]
+    assert again.records["a"]["output"] == "é\u2028x"
+    again.add([{"id": "c", "output": "3"}])
+    assert [json.loads(line).get("id") for line in path.read_bytes().splitlines()] == [
+        None, "a", "b", "c",
+    ]  # fmt: skip
+    with pytest.raises(DataError, match="model was 'm', and is 'n'"):
+        Journal(path, {"model": "n"}, key="id")
+    assert not Journal(path, {"model": "n"}, key="id", restart=True).records
+    path.write_text("no journal\n", encoding="utf-8")
+    assert not Journal(path, {"model": "n"}, key="id").records

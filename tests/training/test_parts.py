@@ -1,0 +1,443 @@
+"""The pieces of training: configuration, batches, features on disk, vocabulary, checkpoints."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zipfile
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy
+import pytest
+import torch
+from accelerate.data_loader import prepare_data_loader
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.small_model import GOLD_Q1, examples, model_and_windows, setting, with_vocabulary
+from twowiki.errors import DataError
+from twowiki.models.processing_baseline import Encoder
+from twowiki.training import checkpoints, data, reports, vocabulary
+from twowiki.training import loop as optimization
+from twowiki.training.baseline import aliases_of
+from twowiki.training.checkpoints import RunState
+from twowiki.training.evaluation import make_loader
+from twowiki.training.feature_store import encode_cached, encode_to_file, fingerprint
+from twowiki.training.loaders import BucketBatchSampler
+from twowiki.training.loop import NotFinite, check_finite
+from twowiki.training.settings import TrainConfig, make_settings
+from twowiki.training.task import read_config
+from twowiki.training.tiny_data import tiny_examples
+
+CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
+
+
+def test_flags_win_over_the_file_and_model_options_go_to_the_model(tmp_path: Path) -> None:
+    path = tmp_path / "run.yaml"
+    path.write_text("learning_rate: 1e-3\nhidden_size: 20\nepochs: 3\n", encoding="utf-8")
+    config = read_config(
+        ["--config", str(path), "--epochs", "4", "--evidence_weight", "0.25", "--ignore_case", "no"]
+    )
+    assert config.learning_rate == 0.001
+    assert config.epochs == 4
+    assert config.model_options == {
+        "hidden_size": 20,
+        "evidence_weight": 0.25,
+        "ignore_case": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("learning_rat: 1", "learning_rate"),
+        ("epochs: many", "not of type int"),
+        ("epochs: 1.5", "not of type int"),
+        ("bucket: 3", "not of type bool"),
+        ("settings: best", "corrected, reproduce"),
+        ("hiden_size: 3", "hidden_size"),
+        ("- 1", "no settings by name"),
+        ("a: [", "no YAML"),
+    ],
+)
+def test_bad_settings_are_errors_that_name_the_field(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError) as error:
+        read_config(["--config", str(path)])
+    assert said in str(error.value)
+    assert "bad.yaml" in str(error.value)
+
+
+def test_an_unknown_flag_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        read_config(["--evi_lambda", "0.5"])
+    assert "--evi_lambda" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_every_shipped_configuration_parses(path: Path) -> None:
+    assert read_config(["--config", str(path)]).output_dir
+
+
+def test_reproduce_brings_the_published_training_with_it() -> None:
+    config = make_settings(TrainConfig, {"settings": "reproduce"})
+    assert (config.optimizer, config.learning_rate, config.schedule) == ("sgd", 0.1, "halving")
+    assert (
+        make_settings(TrainConfig, {"settings": "reproduce", "learning_rate": 1}).learning_rate
+        == 1.0
+    )
+
+
+@given(st.lists(st.integers(1, 300), min_size=1, max_size=200), st.integers(1, 9), st.booleans())
+def test_batches_hold_every_window_once(lengths: list[int], size: int, bucket: bool) -> None:
+    sampler = BucketBatchSampler(lengths, size, seed=1, shuffle=True, bucket=bucket)
+    batches = list(sampler)
+    assert Counter(i for batch in batches for i in batch) == Counter(range(len(lengths)))
+    assert max(map(len, batches)) <= size
+    assert batches == list(sampler)
+
+
+def test_epochs_differ_and_come_back() -> None:
+    sampler = BucketBatchSampler([5] * 40, 4, seed=1, shuffle=True)
+    first = list(sampler)
+    sampler.set_epoch(1)
+    assert list(sampler) != first
+    sampler.set_epoch(0)
+    assert list(sampler) == first
+    assert list(BucketBatchSampler([5] * 40, 4, seed=2, shuffle=True)) != first
+
+
+def test_the_sampler_hides_what_makes_accelerate_drop_windows() -> None:
+    sampler = BucketBatchSampler([5] * 4, 2, seed=1, shuffle=True)
+    assert not hasattr(sampler, "batch_size")
+    assert not hasattr(sampler, "drop_last")
+    assert sampler.sampler is sampler
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_uneven_batches_reach_the_processes_without_loss(processes: int) -> None:
+    model, windows = model_and_windows()
+    seen: Counter[int] = Counter()
+    orders = []
+    for rank in range(processes):
+        loader = make_loader(
+            windows,
+            [len(w.token_ids) for w in windows],
+            model.config,
+            batch_size=5,
+            seed=1,
+            training=True,
+        )
+        prepared = prepare_data_loader(
+            loader, num_processes=processes, process_index=rank, put_on_device=False
+        )
+        for epoch in (0, 1):
+            prepared.set_epoch(epoch)
+            order = [n for batch in prepared for n in batch["window_numbers"].tolist()]
+            if epoch == 0:
+                seen.update(order)
+            orders.append(order)
+    assert set(seen) == set(range(len(windows)))
+    assert sum(seen.values()) <= len(windows) + 5 * (processes - 1)
+    assert orders[0] != orders[1]  # set_epoch reached the sampler
+
+
+def test_features_come_back_from_disk_as_they_were(tmp_path: Path) -> None:
+    config, tokenizer = with_vocabulary(setting())
+    encoder = Encoder(config, tokenizer)
+    direct = [w for n, e in enumerate(examples()) for w in encoder.encode(e, n)]
+    features = encode_to_file(examples(), Encoder(config, tokenizer), tmp_path / "f.arrow")
+    assert len(features) == len(direct)
+    assert features.lengths() == [len(window.token_ids) for window in direct]
+    for one, other in zip(features, direct, strict=True):
+        for name in one._fields:
+            assert numpy.array_equal(getattr(one, name), getattr(other, name)), name
+    assert features[-1].text == direct[-1].text
+    assert [window.example for window in features[2:4]] == [2, 3]
+    with pytest.raises(IndexError):
+        features[len(features)]
+
+
+def test_no_windows_at_all_can_be_stored(tmp_path: Path) -> None:
+    config, tokenizer = with_vocabulary(setting())
+    features = encode_to_file([], Encoder(config, tokenizer), tmp_path / "f.arrow")
+    assert len(features) == 0
+    assert features.lengths() == []
+
+
+def test_encoded_examples_follow_the_content_of_their_file(tmp_path: Path) -> None:
+    from twowiki.data.schema import to_official
+
+    config, tokenizer = with_vocabulary(setting())
+    path = tmp_path / "train.json"
+    lengths = []
+    for count in (1, 2):
+        records = [to_official(example, config="data") for example in examples()[:count]]
+        path.write_text(json.dumps(records), encoding="utf-8")
+        source = data.source_of_file(str(path), "train")
+        encoder = Encoder(config, tokenizer)
+        features = encode_cached(source.examples(), encoder, tmp_path / "cache", source.content())
+        lengths.append(len(features))
+    assert lengths == [1, 2]
+    again = encode_cached(iter(()), encoder, tmp_path / "cache", source.content())
+    assert len(again) == 2  # nothing was read: the file is there already
+
+
+def test_whatever_moves_an_encoding_moves_its_fingerprint() -> None:
+    config, tokenizer = with_vocabulary(setting())
+    base = fingerprint(Encoder(config, tokenizer), "content")
+    assert base == fingerprint(Encoder(config, tokenizer), "content")
+    others = {
+        fingerprint(Encoder(config, tokenizer), "other"),
+        fingerprint(Encoder(config, tokenizer, {"Q1": ["A"]}), "content"),
+        fingerprint(Encoder(*with_vocabulary(setting(ignore_case=False))), "content"),
+        fingerprint(Encoder(*with_vocabulary(setting(), [GOLD_Q1])), "content"),
+    }
+    assert len(others) == 4
+    assert base not in others
+
+
+def test_vectors_are_read_from_text_arrays_and_archives(tmp_path: Path) -> None:
+    lines = "the 0.5 1.0 -2\n. . . 1 2 3\r\nÉlan 1e-3 0 0\nthe 9 9 9\n"
+    text = tmp_path / "glove.txt"
+    text.write_text(lines, encoding="utf-8", newline="")
+    with zipfile.ZipFile(tmp_path / "glove.zip", "w") as archive:
+        archive.writestr("glove.3d.txt", lines)
+    (tmp_path / "w2v.txt").write_text("3 3\n" + lines.replace("\r", ""), encoding="utf-8")
+    numpy.save(tmp_path / "v.npy", numpy.array([[0.5, 1, -2], [1, 2, 3], [1e-3, 0, 0]]))
+    (tmp_path / "v.txt").write_text("the\n. . .\nÉlan\n", encoding="utf-8")
+    for name in ("glove.txt", "glove.zip", "w2v.txt", "v.npy"):
+        vectors = vocabulary.read_vectors(str(tmp_path / name))
+        assert list(vectors) == ["the", ". . .", "Élan"], name
+        assert vectors["the"].tolist() == [0.5, 1.0, -2.0]
+    some = vocabulary.read_vectors(str(text), wanted={"Élan"}.__contains__, extra=1)
+    assert list(some) == ["the", "Élan"]
+
+
+@pytest.mark.parametrize("text", ["", "word\n", "the 1 2\nbad 1\n", "the 1 2\nbad x y\n"])
+def test_files_that_are_no_vectors_are_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.txt"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=r"bad\.txt"):
+        vocabulary.read_vectors(str(path))
+
+
+def test_words_with_vectors_get_them_and_specials_stay_zero() -> None:
+    config = setting(word_dim=2)
+    counts = vocabulary.count_vocabulary(examples(), config)
+    known = {"film": numpy.array([1, 2], "f4"), "unseen": numpy.array([3, 4], "f4")}
+    tokenizer, _ = vocabulary.make_vocabulary(counts, config, known=known)
+    matrix = vocabulary.vector_matrix(tokenizer, known, seed=1)
+    ids = tokenizer.get_vocab()
+    assert matrix[ids["film"]].tolist() == [1, 2]
+    assert matrix[ids["unseen"]].tolist() == [3, 4]
+    assert not matrix[:2].any()
+    frozen = setting(freeze_word_vectors=True)
+    tokenizer, _ = vocabulary.make_vocabulary(counts, frozen, known=known)
+    assert tokenizer.get_vocab() == {"[PAD]": 0, "[UNK]": 1, "film": 2}
+
+
+def test_aliases_are_read_by_line_and_a_bad_line_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "id_aliases.json"
+    path.write_text(
+        '{"Q_id": "Q1", "aliases": [], "demonyms": []}\n\n'
+        '{"Q_id": "Q2", "aliases": ["Lady Dessa"], "demonyms": ["Veltrian"]}\r\n{"Q_id": "Q3"}\n',
+        encoding="utf-8",
+    )
+    names = {"Q1": [], "Q2": ["Lady Dessa", "Veltrian"], "Q3": []}
+    assert aliases_of(str(path)) == names
+    (tmp_path / "packed.gz").write_bytes(gzip.compress(path.read_bytes()))
+    assert aliases_of(str(tmp_path / "packed.gz")) == names
+    assert aliases_of("") == {}
+    for bad, said in (
+        ('{"aliases": ["Dessa"]}', "number 1.*Q_id"),
+        ('{"Q_id": "Q2", "aliases": ["a"', "truncated"),
+        ('{"Q_id": "Q2", "aliases": 7}', "Q2"),
+    ):
+        path.write_text('{"Q_id": "Q1", "aliases": []}\n' + bad + "\n", encoding="utf-8")
+        with pytest.raises(DataError, match=said):
+            aliases_of(str(path))
+    with pytest.raises(DataError, match="no such file"):
+        aliases_of(str(tmp_path / "absent.json"))
+
+
+def test_data_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no such file"):
+        data.find_sources(TrainConfig(train_file="absent.json", validation_file="absent.json"))
+    with pytest.raises(DataError, match="validation_file"):
+        data.find_sources(TrainConfig(train_file="a.json"))
+    (tmp_path / "train.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(DataError, match="no validation split"):
+        data.find_sources(TrainConfig(data_dir=str(tmp_path)))
+
+
+@given(paragraphs=st.integers(1, 8), copies=st.integers(1, 3))
+def test_training_examples_keep_their_gold_paragraphs_and_some_others(
+    paragraphs: int, copies: int
+) -> None:
+    whole = list(tiny_examples(6, seed=1))
+    found = list(data.with_fewer_paragraphs(whole, paragraphs, copies))
+    again = list(data.with_fewer_paragraphs(whole[::-1], paragraphs, copies))
+    assert sorted(found) == sorted(again)  # what an example keeps follows from its id
+    assert len({example.id for example in found}) == len(found) == len(whole) * copies
+    for number, example in enumerate(found):
+        before = whole[number // copies]
+        gold = {fact.title for fact in before.supporting_facts}
+        kept = list(example.context)
+        assert kept == [paragraph for paragraph in before.context if paragraph in kept]
+        assert gold <= {paragraph.title for paragraph in kept}
+        golden = sum(paragraph.title in gold for paragraph in before.context)
+        assert len(kept) == min(len(before.context), max(paragraphs, golden))
+        assert example._replace(id=before.id, context=before.context) == before
+
+
+def test_fewer_paragraphs_are_for_training_and_have_a_content_of_their_own() -> None:
+    whole = TrainConfig(tiny_examples=4)
+    fewer = replace(whole, train_paragraphs=2, train_copies=2)
+    train, validation = data.find_sources(fewer)
+    assert len(list(train.examples())) == 8
+    assert {len(example.context) for example in train.examples()} <= {2, 3, 4}
+    assert validation == data.find_sources(whole)[1]
+    assert train.content() != data.find_sources(whole)[0].content()
+    assert train.content() != replace(train, copies=3).content()
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"train_paragraphs": -1}, "train_paragraphs"),
+        ({"train_paragraphs": 2, "train_copies": 0}, "train_copies"),
+        ({"train_copies": 2}, "train_copies"),
+    ],
+)
+def test_fewer_paragraphs_that_mean_nothing_are_refused(given: dict[str, int], field: str) -> None:
+    with pytest.raises(DataError, match=field):
+        TrainConfig(**given).check()  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_a_world_is_made_once_and_trained_on(tmp_path: Path) -> None:
+    world = "people=150, films=110, seed=3, brief=1, limit_per_type=20"
+    config = TrainConfig(world=world, output_dir=str(tmp_path), max_validation_examples=5)
+    train, validation = data.find_sources(config)
+    made = Path(train.files[0])
+    assert made.parent.parent.parent == tmp_path
+    assert len(list(train.examples())) > 20
+    assert len(list(validation.examples())) == 5
+    before = made.stat().st_mtime_ns
+    assert data.find_sources(config)[0].content() == train.content()
+    assert made.stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize(
+    ("world", "said"),
+    [
+        ("people=150,film=10", "field 'film'"),
+        ("people=many", "field 'people'"),
+        ("people", "sets nothing"),
+        ("people=1,films=100", "from 50"),
+        ("people=150,films=100,mix=even,people=2", "given twice"),
+    ],
+)
+def test_a_world_that_cannot_be_made_is_refused(world: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=said):
+        data.find_sources(TrainConfig(world=world, output_dir=str(tmp_path)))
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_learning_rates_warm_up_fall_and_halve() -> None:
+    config = TrainConfig(learning_rate=1.0, warmup_steps=10)
+    state = RunState(step=4)
+    assert optimization.learning_rate_at(config, state, 0.0) == 0.5
+    assert optimization.learning_rate_at(config, replace_step(state, 50), 0.75) == 0.25
+    assert optimization.learning_rate_at(config, replace_step(state, 99), 1.0) == 0.01
+    halving = replace(config, schedule="halving", patience=0)
+    for figure, factor, over in ((1.0, 1.0, False), (1.0, 0.5, False), (2.0, 0.5, False)):
+        optimization.note_evaluation(halving, state, figure)
+        assert state.rate_factor == factor
+        assert bool(optimization.is_over(halving, state)) is over
+    for _ in range(6):
+        optimization.note_evaluation(halving, state, 0.0)
+    assert "hundredth" in optimization.is_over(halving, state)
+
+
+def replace_step(state: RunState, step: int) -> RunState:
+    return replace(state, step=step)
+
+
+def test_patience_stops_at_the_metric_that_was_asked_for() -> None:
+    config, state = TrainConfig(patience=2, metric="joint_f1"), RunState()
+    assert optimization.note_evaluation(config, state, 1.0)
+    for figure in (1.0, 0.5):
+        assert not optimization.note_evaluation(config, state, figure)
+    assert optimization.is_over(config, state) == "no better joint_f1 in 2 evaluations"
+
+
+def test_the_latest_model_is_kept_while_nothing_scores() -> None:
+    config, state = TrainConfig(patience=2, metric="joint_f1"), RunState()
+    kept = []
+    for step in (0, 10, 20):
+        state.step = step
+        kept.append(optimization.note_evaluation(config, state, 0.0))
+    assert kept == [True, True, True]
+    assert (state.best, state.best_step, state.waited) == (0.0, 20, 2)
+
+
+def test_matrices_decay_and_vectors_do_not() -> None:
+    model, _ = model_and_windows()
+    groups = optimization.make_optimizer(model, TrainConfig()).param_groups
+    assert groups[0]["weight_decay"] > 0 == groups[1]["weight_decay"]
+    assert all(parameter.dim() < 2 for parameter in groups[1]["params"])
+    sgd = optimization.make_optimizer(model, TrainConfig(optimizer="sgd"))
+    assert sgd.param_groups[0]["momentum"] == 0
+
+
+def test_a_loss_that_is_no_number_stops_with_the_step() -> None:
+    accelerator = SimpleNamespace(num_processes=1)
+    check_finite(accelerator, torch.tensor(1.0), 3)
+    with pytest.raises(NotFinite, match="nan at step 7"):
+        check_finite(accelerator, torch.tensor(float("nan")), 7)
+
+
+def test_unfinished_and_strange_folders_are_no_checkpoints(tmp_path: Path) -> None:
+    for name in ("step_2", "step_10", "step_9.tmp", "step_x", "notes"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "step_11").write_text("a file")
+    found = [path.name for path in checkpoints.list_checkpoints(tmp_path)]
+    assert found == ["step_2", "step_10"]
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
+    config = TrainConfig()
+    (tmp_path / "run.json").write_text(
+        json.dumps({"data": ["a", "b"], "processes": 1, "config": {"learning_rate": 1.0}}),
+        encoding="utf-8",
+    )
+    mine = {"data": ["a", "b"], "processes": 1}
+    with pytest.raises(DataError, match=r"learning_rate = 1\.0"):
+        checkpoints.check_same_run(tmp_path, config, mine)
+    checkpoints.check_same_run(tmp_path, replace(config, learning_rate=1.0, epochs=99), mine)
+    with pytest.raises(DataError, match="processes 1"):
+        checkpoints.check_same_run(tmp_path, config, {**mine, "processes": 2})
+    with pytest.raises(DataError, match="no checkpoint"):
+        checkpoints.find_checkpoint(replace(config, resume=str(tmp_path / "nowhere")))
+
+
+def test_curves_and_tables_are_made_of_any_history(tmp_path: Path) -> None:
+    metrics = dict.fromkeys(reports.COLUMNS, 12.345)
+    history = [
+        {"step": 1, "loss": 2.0, "losses": {"span": 1.0}, "rate": 0.1},
+        {"step": 1, "epoch": 0, "metrics": metrics},
+    ]
+    for number, part in enumerate((history, history[:1], [])):
+        path = tmp_path / f"{number}.png"
+        reports.draw_curves(part, path, "joint_f1")
+        assert path.read_bytes().startswith(b"\x89PNG")
+    table = reports.render_by_type({"inference": metrics}, metrics).splitlines()
+    assert len(table) == 3
+    assert table[1].split() == ["inference", *["12.35"] * 8] or "12.34" in table[1]
+    assert {"python", "torch", "twowiki"} <= set(reports.versions())

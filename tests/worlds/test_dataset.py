@@ -1,0 +1,272 @@
+"""From a world to questions: every type, sound gold, measured difficulty, every door."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from twowiki.cli.main import main
+from twowiki.data.schema import TWO_WIKI_TYPES
+from twowiki.errors import DataError
+from twowiki.generation.difficulty import (
+    READERS,
+    answer_f1,
+    measure_difficulty,
+    read_records,
+    render_difficulty,
+    two_hops,
+)
+from twowiki.generation.probes import majority, one_paragraph, question_only
+from twowiki.generation.settings import PAPER_MIX, GenerateConfig
+from twowiki.worlds.dataset import prepare_dumps
+from twowiki.worlds.settings import WorldConfig
+
+WORLD = "people=260,films=180,seed=3"
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data set of a small world."""
+    out = tmp_path_factory.mktemp("generated")
+    arguments = ["--world", WORLD, "--limit-per-type", "60", "--out", str(out), "--workers", "1"]
+    assert main(["generate", *arguments]) == 0
+    return out
+
+
+def test_a_world_gives_all_types_and_a_report_of_its_difficulty(generated: Path):
+    records = read_records(generated)
+    counts = Counter(record["type"] for record in records)
+    assert set(counts) == set(TWO_WIKI_TYPES)
+    assert min(counts.values()) >= 30
+    report = json.loads((generated / "report.json").read_text("utf-8"))
+    assert report["world"]["people"] == 260
+    assert report["difficulty"]["all"]["samples"] == len(records)
+    assert set(READERS) < set(report["difficulty"]["comparison"])
+    assert "<h2>Difficulty</h2>" in (generated / "report.html").read_text("utf-8")
+
+
+def test_the_two_hop_reader_knows_every_answer_and_shortcuts_do_not(generated: Path):
+    records = read_records(generated)
+    wrong = [r["question"] for r in records if answer_f1(two_hops(r), r["answer"]) < 1]
+    assert wrong == []
+    report = measure_difficulty(records)
+    for name in READERS[:3]:
+        assert report["all"][name] < 50
+        assert report["inference"][name] < 50
+    assert report["all"]["two hops"] == 100
+    assert render_difficulty(report).count("\n") == 5
+
+
+def test_the_two_hop_reader_sees_unsound_gold(generated: Path):
+    for record in read_records(generated):
+        pages = dict(record["context"])
+        title, sent_id = record["supporting_facts"][0]
+        blanked = [
+            [name, ["" if name == title and n == sent_id else s for n, s in enumerate(sentences)]]
+            for name, sentences in pages.items()
+        ]
+        assert two_hops({**record, "context": blanked}) == ""
+
+
+def test_validation_finds_nothing_but_ages_and_second_countries(generated: Path, capsys: Any):
+    assert main(["validate", str(generated), "--strict"]) == 0
+    assert "nothing odd found" in capsys.readouterr().out
+
+
+def test_difficulty_of_any_folder_from_the_command_line(generated: Path, capsys: Any):
+    assert main(["world", "--difficulty", str(generated)]) == 0
+    assert capsys.readouterr().out.startswith("F1 by reader")
+    assert main(["world", "--difficulty", str(generated / "nowhere")]) == 2
+    assert main(["world", "--people", "100"]) == 2
+    assert "Give --out" in capsys.readouterr().err
+
+
+def test_world_command_writes_what_generate_reads(tmp_path: Path, capsys: Any):
+    out = tmp_path / "w"
+    arguments = ["--people", "60", "--films", "20", "--seed", "x", "--out", str(out)]
+    assert main(["world", *arguments, "--unique-names"]) == 0
+    said = capsys.readouterr().out
+    assert "entities" in said
+    assert f"--wikidata {out / 'wikidata.json'}" in said
+    settings = json.loads((out / "world.json").read_text("utf-8"))["settings"]
+    assert (settings["people"], settings["unique_names"]) == (60, 1)
+
+
+def test_dumps_are_written_once(tmp_path: Path):
+    config = WorldConfig(people=60, films=20)
+    first = prepare_dumps(config, tmp_path)
+    stamp = first[0].stat().st_mtime_ns
+    prepare_dumps(config, tmp_path)
+    assert first[0].stat().st_mtime_ns == stamp
+    prepare_dumps(WorldConfig(people=61, films=20), tmp_path)
+    assert first[0].stat().st_mtime_ns != stamp
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "no dumps"),
+        (("--world", WORLD, "--wikidata", "x.json"), "one or the other"),
+        (("--world", "people=x"), "no whole number"),
+        (("--world", WORLD, "--mix", "paper", "--limit-per-type", "all"), "a number"),
+    ],
+)
+def test_unusable_inputs_are_refused(
+    tmp_path: Path, capsys: Any, arguments: tuple[str, ...], says: str
+):
+    assert main(["generate", *arguments, "--out", str(tmp_path / "o")]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_the_papers_mix_shares_out_four_limits():
+    config = GenerateConfig(Path("a"), Path("b"), limit_per_type=1000, mix="paper")
+    limits = {kind: config.limit_of(kind) for kind in TWO_WIKI_TYPES}
+    assert limits == {
+        "comparison": 1204, "inference": 155, "compositional": 1806, "bridge_comparison": 834,
+    }  # fmt: skip
+    assert config.largest_limit == 1806
+    with pytest.raises(DataError, match="unknown mix"):
+        GenerateConfig(Path("a"), Path("b"), mix="odd")
+
+
+# ---- readers
+
+
+def made_up(number: int, question: str, answer: str, kind: str = "comparison") -> dict[str, Any]:
+    return {
+        "_id": f"id{number}", "type": kind, "question": question, "answer": answer,
+        "context": [["A", ["A was born in 1950 in Oslo."]], ["B", ["B was born in 1940."]]],
+        "supporting_facts": [["A", 0], ["B", 0]],
+        "evidences": [["A", "date of birth", "1950"], ["B", "date of birth", "1940"]],
+        "evidences_id": [],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Who was born first, A or B?", "B"),
+        ("Who was born later, A or B?", "A"),
+        ("Who is younger, A or B?", "A"),
+        ("Was A or B born first?", "B"),
+        ("Are A and B of the same age?", "no"),
+    ],
+)
+def test_two_hops_compares_as_the_question_asks(question: str, answer: str):
+    assert two_hops(made_up(0, question, answer)) == answer
+
+
+def test_two_hops_compares_countries_by_id_and_days_by_their_order():
+    record = made_up(0, "Are A and B from the same country?", "yes")
+    record["context"] = [["A", ["A is Norwegian."]], ["B", ["B lies in Norway."]]]
+    record["evidences"] = [["A", "country", "Norwegian"], ["B", "country", "Norway"]]
+    record["evidences_id"] = [["Q1", "country", "Q20"], ["Q2", "country", "Q20"]]
+    assert two_hops(record) == "yes"
+    record["evidences_id"] = []
+    assert two_hops(record) == "no"
+    record = made_up(0, "Which film came out first, A or B?", "B")
+    record["context"] = [["A", ["On March 2, 1950"]], ["B", ["On 1 March 1950"]]]
+    record["evidences"] = [["A", "x", "March 2, 1950"], ["B", "x", "1 March 1950"]]
+    assert two_hops(record) == "B"
+
+
+def test_probes_learn_from_other_folds_only():
+    records = [made_up(n, f"Are X{n} and Y{n} from the same country?", "yes") for n in range(40)]
+    records += [made_up(40 + n, f"Who was born first, X{n} or Y{n}?", f"X{n}") for n in range(40)]
+    assert question_only(records)[:40] == ["yes"] * 40
+    assert question_only(records)[40:] == [f"X{n}" for n in range(40)]
+    assert majority(records)[:40] == ["yes"] * 40
+    assert len(one_paragraph(records)) == 80
+    alone = [made_up(0, "Who is it?", "Somebody")]
+    assert majority(alone) == [""]  # nothing in the other folds
+
+
+# ---- doors
+
+
+def test_load_dataset_makes_a_world(tmp_path: Path):
+    code = """
+import datasets, twowiki
+from pathlib import Path
+options = dict(people=260, films=180, seed=3, limit_per_type=40)
+made = twowiki.load_dataset("world", **options)
+again = datasets.load_dataset("twowiki", "world", **options)
+assert made["train"][0] == again["train"][0]
+assert set(made) == {"train", "validation", "test"}
+assert made["test"][0]["answer"]
+other = twowiki.load_dataset("world", **{**options, "seed": 4}, split="train")
+assert other[0]["question"] != made["train"][0]["question"]
+try:
+    twowiki.load_dataset("hotpotqa", data_files=__file__, people=100)
+except twowiki.errors.DataError as error:
+    assert "is no option of the config 'hotpotqa'" in str(error), error
+else:
+    raise AssertionError
+try:
+    twowiki.load_dataset("world", films=1)
+except twowiki.errors.DataError as error:
+    assert "'films': 1 is no such number" in str(error), error
+else:
+    raise AssertionError
+"""
+    script = tmp_path / "code" / "script.py"
+    script.parent.mkdir()
+    script.write_text("import twowiki.errors\n" + code, encoding="utf-8")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    environment = os.environ | {
+        "HF_HOME": str(tmp_path / "cache"),
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=empty, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert list(empty.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_five_thousand_people_give_every_rule_and_twenty_thousand_samples(tmp_path: Path):
+    arguments = ["--world", "people=5000,films=3750,seed=7", "--limit-per-type", "6000"]
+    assert main(["generate", *arguments, "--out", str(tmp_path)]) == 0
+    report = json.loads((tmp_path / "report.json").read_text("utf-8"))
+    assert report["samples"] >= 20_000
+    with open(tmp_path / "provenance.jsonl", encoding="utf-8") as stream:
+        rules = {json.loads(line).get("rule") for line in stream}
+    assert rules - {None} == set(range(1, 29))
+
+
+@pytest.mark.slow
+def test_the_papers_mix_and_lengths_are_met(tmp_path: Path):
+    arguments = ["--world", "people=1500,films=1100,seed=5", "--limit-per-type", "800"]
+    arguments += ["--mix", "paper", "--title-case", "paper", "--out", str(tmp_path)]
+    assert main(["generate", *arguments]) == 0
+    report = json.loads((tmp_path / "report.json").read_text("utf-8"))
+    paper = {"comparison": 11.97, "inference": 8.41, "compositional": 11.43,
+             "bridge_comparison": 17.01}  # fmt: skip
+    for kind, words in paper.items():
+        row = report["types"][kind]
+        share = row["samples"] / report["samples"] * sum(PAPER_MIX.values()) / PAPER_MIX[kind]
+        assert 0.8 < share < 1.2, (kind, share)
+        assert 0.8 < row["question_words"] / words < 1.2, (kind, row["question_words"])
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from twowiki.errors import DataError
+    from twowiki.worlds import dataset as builder
+
+    def lacking(*_: object) -> None:
+        raise ModuleNotFoundError("No module named 'duckdb'", name="duckdb")
+
+    monkeypatch.setattr(builder, "world_files", lacking)
+    config = builder.WorldOptions()
+    config.name = "world"  # type: ignore[attr-defined]
+    with pytest.raises(DataError, match=r"'duckdb'.*twowiki\[generate\]"):
+        builder.made_files(config, "cache", "code")

@@ -1,0 +1,403 @@
+"""A world is consistent: families, dates, careers, names, texts and statements."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from twowiki.errors import DataError
+from twowiki.generation.text import normalize
+from twowiki.worlds.calendar import NOW, draw_date, time_value, write_date
+from twowiki.worlds.dumps import write_world
+from twowiki.worlds.names import FLAVOURS, Titles, coin_land, coin_place, coin_surname, has_mark
+from twowiki.worlds.people import NOBODY
+from twowiki.worlds.random_draws import Chance
+from twowiki.worlds.settings import WorldConfig, make_world_config, parse_world
+from twowiki.worlds.vocabulary import P
+from twowiki.worlds.world import World, build_world
+
+CONFIG = WorldConfig(people=700, films=500, seed="spring")
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return build_world(CONFIG)
+
+
+class Dump:
+    """A written world, read back."""
+
+    def __init__(self, folder: Path) -> None:
+        lines = (folder / "wikidata.json").read_text("utf-8").splitlines()
+        assert lines[0] == "["
+        assert lines[-1] == "]"
+        self.entities = {e["id"]: e for e in (json.loads(x.rstrip(",")) for x in lines[1:-1])}
+        pages = (folder / "paragraphs.jsonl").read_text("utf-8").splitlines()
+        self.pages = {page["title"]: page for page in map(json.loads, pages)}
+        self.of_title = {
+            e["sitelinks"]["enwiki"]["title"]: e for e in self.entities.values() if e["sitelinks"]
+        }
+
+    def values(self, entity: dict[str, Any], relation: str) -> list[Any]:
+        """Give the objects of a relation: Q-ids, or times."""
+        claims = entity["claims"].get(f"P{P[relation]}", [])
+        found = [claim["mainsnak"]["datavalue"]["value"] for claim in claims]
+        return [value.get("id") or value.get("time") or value["text"] for value in found]
+
+    def names(self, item: str) -> list[str]:
+        """Give all spellings of an entity: label, aliases, demonyms."""
+        entity = self.entities[item]
+        aliases = [alias["value"] for alias in entity["aliases"].get("en", [])]
+        demonyms = self.values(entity, "demonym")
+        return [entity["labels"]["en"]["value"], *aliases, *demonyms]
+
+
+@pytest.fixture(scope="module")
+def dump(tmp_path_factory: pytest.TempPathFactory) -> Dump:
+    folder = tmp_path_factory.mktemp("world")
+    write_world(CONFIG, folder)
+    return Dump(folder)
+
+
+# ---- chance and dates
+
+
+def test_draws_are_the_same_on_every_machine():
+    chance = Chance("seed", "person", 7)
+    assert [chance.below(1000) for _ in range(5)] == [726, 685, 958, 843, 182]
+    assert Chance("a", 1).shuffled("abcdef") == Chance("a", 1).shuffled("abcdef")
+    assert Chance("a", 1).below(1 << 60) != Chance("a", 2).below(1 << 60)
+
+
+@given(seed=st.integers(), size=st.integers(1, 10**9), low=st.integers(-50, 50))
+def test_draws_keep_within_their_range(seed: int, size: int, low: int):
+    chance = Chance(seed)
+    assert 0 <= chance.below(size) < size
+    assert low <= chance.between(low, low + 9) <= low + 9
+    assert chance.pick_early([4, 5, 6]) in (4, 5, 6)
+    assert chance.weighted((0, 3, 0)) == 1
+
+
+@given(year=st.integers(1100, 2020), seed=st.integers(0, 10**6), exact=st.sampled_from([0, 1000]))
+def test_dates_are_days_that_there_are(year: int, seed: int, exact: int):
+    from twowiki.generation.dates import parse_date, written_forms
+
+    date = draw_date(year, Chance(seed), exact=exact)
+    value = time_value(date)
+    parsed = parse_date(value["time"], value["precision"], value["calendarmodel"])
+    assert parsed is not None
+    assert parsed.precision == value["precision"]
+    text = write_date(date, bool(seed % 2), Chance(seed))
+    assert normalize(text) in [norm for norm, says in written_forms(parsed) if says == parsed]
+
+
+# ---- names
+
+
+@given(flavour=st.sampled_from(FLAVOURS), seed=st.integers(0, 10**9))
+def test_every_coined_name_holds_a_mark(flavour: Any, seed: int):
+    chance = Chance(seed)
+    assert has_mark(coin_surname(flavour, chance))
+    assert has_mark(coin_place(flavour, chance))
+    assert all(map(has_mark, coin_land(flavour, chance)))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Smith", "Kurosawa", "Schwarzenegger", "Nguyễn", "Ivanov", "Delacroix", "Oppenheimer",
+     "Hitchcock", "Szczepański", "Mbappé", "Xochitl", "Chakrabarti"],
+)  # fmt: skip
+def test_real_names_hold_no_mark(name: str):
+    assert not has_mark(name)
+
+
+def test_every_page_is_of_somebody_or_something_coined(world: World):
+    titles = [title for title in world.registry.titles if title is not None]
+    assert len(set(titles)) == len(titles)
+    assert [title for title in titles if not has_mark(title)] == []
+
+
+def test_a_second_page_of_a_name_gets_a_bracket():
+    titles = Titles()
+    given = [titles.give("X", ("film", "1999 film")) for _ in range(4)]
+    assert given == ["X", "X (film)", "X (1999 film)", "X (2)"]
+    assert titles.give("Y", ("song",), always=True) == "Y (song)"
+    assert "Y (song)" in titles
+
+
+def test_names_are_shared_unless_unique_ones_are_asked_for(world: World):
+    labels = [world.registry.labels[entity] for entity in world.careers.entity]
+    assert len(set(labels)) < len(labels)
+    other = build_world(WorldConfig(people=700, films=50, seed="spring", unique_names=1))
+    labels = [other.registry.labels[entity] for entity in other.careers.entity]
+    assert len(set(labels)) == len(labels)
+    assert len(set(world.careers.surnames)) < len(labels) // 3  # families and namesakes
+
+
+# ---- families and careers
+
+
+def test_parents_are_older_and_alive(world: World):
+    people = world.people
+    assert len(people) == CONFIG.people
+    for child in range(len(people)):
+        father, mother = people.father[child], people.mother[child]
+        assert (father == NOBODY) == (mother == NOBODY)
+        if father == NOBODY:
+            continue
+        for parent in (father, mother):
+            assert 18 <= people.birth_year(child) - people.birth_year(parent) <= 75
+            assert child in people.children[parent]
+        assert people.birth_year(child) <= people.last_year(mother)
+        assert people.birth_year(child) <= people.last_year(father)
+        assert people.birth_year(child) - people.birth_year(mother) <= 45
+        assert (people.female[father], people.female[mother]) == (0, 1)
+
+
+def test_lives_end_after_they_begin(world: World):
+    people = world.people
+    for person in range(len(people)):
+        assert people.died[person] == 0 or people.died[person] > people.born[person]
+        assert people.last_year(person) <= NOW
+        assert people.last_year(person) - people.birth_year(person) <= 110
+
+
+def test_spouses_know_each_other_and_are_no_kin(world: World):
+    people = world.people
+    for person in range(len(people)):
+        for spouse in (people.spouse[person], people.second_spouse[person]):
+            if spouse == NOBODY:
+                continue
+            assert person in (people.spouse[spouse], people.second_spouse[spouse])
+            assert people.female[person] != people.female[spouse]
+            assert spouse not in people.siblings(person)
+            assert spouse not in (people.father[person], people.mother[person])
+    assert sum(spouse != NOBODY for spouse in people.second_spouse) > 10
+
+
+def test_generations_reach_back(world: World):
+    people = world.people
+
+    def depth(person: int) -> int:
+        if people.father[person] == NOBODY:
+            return 0
+        return 1 + max(depth(people.father[person]), depth(people.mother[person]))
+
+    assert max(depth(person) for person in range(len(people))) >= 5
+
+
+def test_works_are_made_by_people_of_working_age(world: World):
+    born = {e: world.people.birth_year(p) for p, e in enumerate(world.careers.entity)}
+    last = {e: world.people.last_year(p) for p, e in enumerate(world.careers.entity)}
+    checked = 0
+    for work in world.works:
+        year = work.date // 10000
+        for role in ("director", "producer", "composer", "cast", "creator", "author"):
+            for entity in work.roles.get(role, ()):
+                checked += 1
+                assert born[entity] + 20 <= year <= last[entity], (work, role)
+                assert year - born[entity] <= 71
+    assert checked > 1500
+
+
+def test_founders_were_of_age(world: World):
+    persons = {entity: person for person, entity in enumerate(world.careers.entity)}
+    founded = [place for place in world.places if place.founder != NOBODY and place.founded]
+    assert len(founded) > 40
+    for place in founded:
+        person = persons[place.founder]
+        year = place.founded // 10000
+        assert world.people.birth_year(person) + 20 <= year <= world.people.last_year(person)
+
+
+def test_a_student_was_where_the_advisor_taught(world: World):
+    careers, people = world.careers, world.people
+    pairs = [(p, careers.advisor[p]) for p in range(len(people)) if careers.advisor[p] != NOBODY]
+    assert len(pairs) > 20
+    for student, advisor in pairs:
+        assert careers.education[student] == careers.employer[advisor]
+        assert student in careers.students[advisor]
+        assert people.birth_year(advisor) + 16 <= people.birth_year(student)
+
+
+# ---- what is written
+
+
+def test_every_link_names_what_it_leads_to(dump: Dump):
+    links = 0
+    for page in dump.pages.values():
+        for number, mention in enumerate(page["mentions"]):
+            links += 1
+            assert mention["id"] == number
+            (item,) = mention["ref_ids"]
+            text = page["sentences"][mention["sent_idx"]][mention["start"] : mention["end"]]
+            assert text in dump.names(item), page["title"]
+            assert dump.of_title[mention["ref_url"]]["id"] == item
+    assert links > 5000
+
+
+def test_pages_and_entities_belong_together(dump: Dump):
+    assert set(dump.of_title) == set(dump.pages)
+    for title, page in dump.pages.items():
+        label = dump.of_title[title]["labels"]["en"]["value"]
+        assert normalize(label) in normalize(page["sentences"][0]), title
+        assert all(text == text.strip() and text[-1] in ".?!" for text in page["sentences"])
+        assert all(text[:1].isupper() or text[:1] in '"0123456789' for text in page["sentences"])
+        assert "{" not in " ".join(page["sentences"])
+
+
+def test_the_first_sentence_that_names_an_object_is_the_one_that_links_it(dump: Dump):
+    """A statement is either said where its object first stands, or its object is not there."""
+    said = wrong = silent = 0
+    for title, page in dump.pages.items():
+        norms = [normalize(text) for text in page["sentences"]]
+        first_link: dict[str, int] = {}
+        for mention in page["mentions"]:
+            first_link.setdefault(mention["ref_ids"][0], mention["sent_idx"])
+        for relation in ("father", "mother", "spouse", "birthplace", "director", "education"):
+            for item in dump.values(dump.of_title[title], relation):
+                forms = [normalize(name) for name in dump.names(item)]
+                places = [n for n, norm in enumerate(norms) if any(form in norm for form in forms)]
+                if not places:
+                    silent += 1
+                elif first_link.get(item) == places[0]:
+                    said += 1
+                else:
+                    wrong += 1
+    assert said > 1000
+    assert silent > 300
+    assert wrong <= said // 40  # namesakes, and middle names that make one
+
+
+def test_statements_agree_with_the_world(dump: Dump, world: World):
+    people, careers, labels = world.people, world.careers, world.registry.labels
+    seen: Counter[str] = Counter()
+    for person in range(len(people)):
+        title = world.registry.titles[careers.entity[person]]
+        assert title is not None
+        entity = dump.of_title[title]
+        for relation, who in (("father", people.father), ("mother", people.mother)):
+            for item in dump.values(entity, relation):
+                seen[relation] += 1
+                assert (
+                    dump.entities[item]["labels"]["en"]["value"]
+                    == labels[careers.entity[who[person]]]
+                )
+        for time in dump.values(entity, "born"):
+            assert int(time[1:5]) == people.birth_year(person)
+        assert dump.values(entity, "sex") == [("Q6581097", "Q6581072")[people.female[person]]]
+    assert min(seen.values()) > 200
+
+
+def test_missing_links_aliases_and_mismatch_do_what_they_say(tmp_path: Path):
+    def written(name: str, **options: int) -> Dump:
+        config = WorldConfig(people=300, films=200, seed="1", **options)
+        write_world(config, tmp_path / name)
+        return Dump(tmp_path / name)
+
+    def statements(dump: Dump) -> int:
+        return sum(len(v) for e in dump.entities.values() for v in e["claims"].values())
+
+    def loose(dump: Dump) -> int:
+        text = " ".join(" ".join(page["sentences"]) for page in dump.pages.values())
+        return text.count("mentioned together with") + text.count("compared with")
+
+    plain = written("plain", missing=0, aliases=0)
+    assert statements(written("missing", missing=30, aliases=0)) < 0.85 * statements(plain)
+    assert loose(written("mismatch", missing=0, aliases=0, mismatch=30)) > 3 * loose(plain) + 10
+
+    def by_alias(dump: Dump) -> int:
+        return sum(
+            page["sentences"][m["sent_idx"]][m["start"] : m["end"]]
+            != dump.entities[m["ref_ids"][0]]["labels"]["en"]["value"]
+            for page in dump.pages.values()
+            for m in page["mentions"]
+            if dump.entities[m["ref_ids"][0]]["claims"]["P31"][0]["mainsnak"]["datavalue"]["value"][
+                "id"
+            ]
+            == "Q5"
+        )
+
+    lengths = {
+        dump: [len(page["sentences"]) for page in dump.pages.values()]
+        for dump in (plain, written("brief", brief=1))
+    }
+    most, fewest = (max(counts) for counts in lengths.values())
+    assert (most > 6, fewest <= 4) == (True, True)
+    assert by_alias(plain) == 0
+    assert by_alias(written("aliases", missing=0, aliases=60)) > 100
+
+
+def test_the_same_settings_give_the_same_bytes(tmp_path: Path):
+    config = "people=120,films=60,seed=ü7"
+    code = (
+        "import sys; from pathlib import Path; from twowiki.worlds.settings import parse_world; "
+        "from twowiki.worlds.dumps import write_world; "
+        "write_world(parse_world(sys.argv[1]), Path(sys.argv[2]))"
+    )
+    for hashing in ("0", "4711"):
+        subprocess.run(
+            [sys.executable, "-c", code, config, str(tmp_path / hashing)],
+            check=True,
+            env={"PYTHONHASHSEED": hashing, "PATH": "", "PYTHONPATH": str(Path.cwd())},
+        )
+    write_world(parse_world("people=120,films=60,seed=other"), tmp_path / "other")
+    for name in ("wikidata.json", "paragraphs.jsonl", "world.json"):
+        one, two = ((tmp_path / hashing / name).read_bytes() for hashing in ("0", "4711"))
+        assert one == two
+        assert one != (tmp_path / "other" / name).read_bytes()
+
+
+def test_a_world_has_the_bytes_that_it_had(tmp_path: Path):
+    """If this changes, raise `VERSION` and tell it in the changelog."""
+    write_world(WorldConfig(people=60, films=20, seed="golden"), tmp_path)
+    digests = [
+        hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()[:16]
+        for name in ("wikidata.json", "paragraphs.jsonl")
+    ]
+    assert digests == ["eaa648a3630a5e71", "14659b1364c30977"]
+
+
+# ---- settings
+
+
+@settings(max_examples=30)
+@given(people=st.integers(50, 10**7), films=st.integers(10, 10**7), missing=st.integers(0, 100))
+def test_settings_are_read_as_they_are_written(people: int, films: int, missing: int):
+    config = WorldConfig(people=people, films=films, seed="a b", missing=missing)
+    assert parse_world(config.text) == config
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("people=2000,filmz=3", "Did you mean 'films'"),
+        ("people", "sets nothing"),
+        ("people=", "sets nothing"),
+        ("people=many", "no whole number"),
+        ("people=-5", "no whole number"),
+        ("people=3", "from 50"),
+        ("people=100,people=200", "given twice"),
+        ("missing=101", "from 0 to 100"),
+        ("unique_names=2", "from 0 to 1"),
+    ],
+)
+def test_unusable_settings_are_refused(text: str, says: str):
+    with pytest.raises(DataError, match=says):
+        parse_world(text)
+
+
+def test_settings_by_name_take_texts_and_numbers():
+    assert make_world_config({"people": "1_000", "seed": 7}) == WorldConfig(people=1000, seed="7")
+    assert parse_world("") == WorldConfig()
+    with pytest.raises(DataError, match="no such number"):
+        make_world_config({"people": 2.5})

@@ -1,0 +1,345 @@
+"""The `datasets` builder, and the doors to it: `twowiki.load_dataset`, `load_dataset("twowiki")`.
+
+One registered class serves every config (2WikiMultiHopQA's releases, HotpotQA, ARC-DA). Its cache
+is keyed on this package's code and on each file's size and time, so no door gives stale rows.
+Importing this module registers the builder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from glob import escape, has_magic
+from inspect import signature
+from os import PathLike
+from pathlib import Path
+from typing import IO, Any
+
+from twowiki.data.arrow import list_of, require_datasets
+
+require_datasets()
+
+
+import datasets  # noqa: E402
+from datasets.exceptions import DatasetGenerationError  # noqa: E402
+from datasets.utils.file_utils import xopen  # noqa: E402
+
+from twowiki.builder import fingerprint as registration  # noqa: E402
+from twowiki.data import releases  # noqa: E402
+from twowiki.data.arrow import refuse_repeated_ids, tables  # noqa: E402
+from twowiki.data.schema import DEFAULT_CONFIG, HOTPOT_CONFIG, types_of  # noqa: E402
+from twowiki.data.sources import (  # noqa: E402
+    Opener,
+    find_splits,
+    guess_config,
+    read_examples,
+    sniff,
+)
+from twowiki.data.splits import SUFFIXES, is_local  # noqa: E402
+from twowiki.errors import DataError  # noqa: E402
+from twowiki.worlds import dataset as worlds  # noqa: E402
+
+ARC_DA_CONFIG = "arc_da"
+
+
+class LoadError(DataError, DatasetGenerationError):
+    """A `DataError` that `datasets` passes on as it is, in place of its own general one."""
+
+
+@dataclass
+class TwoWikiConfig(worlds.WorldOptions, datasets.BuilderConfig):
+    """A release: `data_dir` or `data_files` say where it lies; or a world and its options."""
+
+    arc_dir: str | None = None  # arc_da: the folder of ARC's own files, for choices and keys
+
+
+class TwoWiki(datasets.ArrowBasedBuilder):
+    """Typed rows of any config; `twowiki.load_dataset` is the short way to it.
+
+    Configs: `data_ids_april7` (default), `data_ids`, `data`, `hotpotqa`, `arc_da`, `world`.
+    Splits: `train`, `validation`, `test`, those whose files are there.
+    """
+
+    BUILDER_CONFIG_CLASS = TwoWikiConfig
+    BUILDER_CONFIGS = [  # noqa: RUF012 (the name and form that `datasets` reads)
+        TwoWikiConfig(name=name, version=datasets.Version(version), description=text)
+        for (name, version), text in zip(
+            releases.VERSIONS.items(), releases.DESCRIPTIONS.values(), strict=True
+        )
+    ]
+    DEFAULT_CONFIG_NAME = DEFAULT_CONFIG
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs["dataset_name"] = kwargs.get("dataset_name") or registration.NAME
+        places = (kwargs.get("data_dir"), kwargs.get("data_files"), kwargs.get("arc_dir"))
+        deep = kwargs.get("config_name") == ARC_DA_CONFIG
+        kwargs["hash"] = registration.fingerprint(kwargs.get("hash"), places, deep=deep)
+        super().__init__(*args, **kwargs)
+
+    def get_exported_dataset_info(self) -> datasets.DatasetInfo:
+        """Give none: a card's sizes are the release's, not those of the files given here."""
+        return datasets.DatasetInfo()
+
+    def _info(self) -> datasets.DatasetInfo:
+        name = self.config.name
+        return datasets.DatasetInfo(
+            description=self.config.description,
+            features=features(name),
+            homepage=releases.HOMEPAGES[name],
+            license=releases.LICENSES[name],
+            citation=releases.CITATIONS[name],
+            version=self.config.version,
+        )
+
+    def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
+        with _passed_on():
+            splits = self._files(dl_manager)
+        return [
+            datasets.SplitGenerator(name=split, gen_kwargs={"files": files, "split": split})
+            for split, files in splits.items()
+        ]
+
+    def _files(self, dl_manager: Any) -> dict[str, list[str]]:
+        name, place, given = self.config.name, self.config.data_dir, self.config.data_files
+        if made := worlds.made_files(self.config, self._cache_dir_root, registration.code_hash()):
+            return made
+        found: dict[str, list[str]] = {}
+        if place is not None and is_local(place):
+            place = Path(place).expanduser()
+            try:
+                found = files_of(place, name, self.config.arc_dir)
+            except DataError:
+                if not given or registration.is_globbed(given, str(Path(place).resolve())):
+                    raise
+            wanted = {str(Path(path).resolve()) for paths in found.values() for path in paths}
+            known = {path for paths in (given or {}).values() for path in paths}
+            if found and (not given or wanted <= known or has_magic(str(place))):
+                return found
+        if given:
+            chosen = {str(split): [str(path) for path in paths] for split, paths in given.items()}
+            refuse_other_files(chosen)
+            if dl_manager.is_streaming:
+                return chosen
+            return {split: list(dl_manager.download(paths)) for split, paths in chosen.items()}
+        return releases.fetch(name, _downloader())
+
+    def _prepare_split(self, split_generator: Any, *args: Any, **kwargs: Any) -> None:
+        super()._prepare_split(split_generator, *args, **kwargs)
+        if (kwargs.get("num_proc") or 1) > 1:  # each process has seen the ids of its files alone
+            with _passed_on():
+                refuse_repeated_ids(
+                    Path(self._output_dir), f"{self.dataset_name}-{split_generator.name}"
+                )
+
+    def _generate_tables(self, files: list[str], split: str) -> Iterator[tuple[int, Any]]:
+        with _passed_on():
+            number = -1
+            stream = tables_of(self.config.name, files, split, self.config.arc_dir, self._open)
+            for number, table in enumerate(stream):
+                yield number, table
+            if number < 0:
+                raise DataError(
+                    f"no records for the split {split!r}",
+                    file=", ".join(files),
+                    remedy="Remove the file, or give the one that holds the records",
+                )
+
+    def _open(self, path: str | PathLike[str], mode: str = "rb") -> IO[bytes]:
+        if is_local(path):
+            return open(path, mode)
+        settings = datasets.DownloadConfig(token=self.token, storage_options=self.storage_options)
+        return xopen(str(path), mode, download_config=settings)  # type: ignore[no-any-return]
+
+
+def features(config: str = DEFAULT_CONFIG) -> datasets.Features:
+    """Give the typed columns of a config; lists of structs, the same for every split."""
+    if config == ARC_DA_CONFIG:
+        from twowiki.arc_da import features as arc_da
+
+        return arc_da.features()
+    config, text = worlds.release_like(config), datasets.Value("string")
+    columns = {
+        "id": text,
+        "question": text,
+        "type": datasets.ClassLabel(names=list(types_of(config))),
+        "context": list_of({"title": text, "sentences": list_of(text)}),
+        "supporting_facts": list_of({"title": text, "sent_id": datasets.Value("int32")}),
+        "evidences": list_of({"subject": text, "relation": text, "object": text}),
+        "evidences_id": list_of({"subject_id": text, "relation": text, "object_id": text}),
+        "answer": text,
+        "answer_id": text,
+        "entity_ids": list_of(text),
+    }
+    if config == HOTPOT_CONFIG:
+        columns["level"] = text
+    return datasets.Features(columns)
+
+
+FEATURES = features(DEFAULT_CONFIG)
+
+
+def require_config(config: str) -> None:
+    """Raise where there is no such config; a path in its place is told so."""
+    known = [entry.name for entry in TwoWiki.BUILDER_CONFIGS]
+    if config not in known:
+        place = Path(config).expanduser().exists()
+        hint = f"It is a path: give it as data_dir={config!r}. " if place else ""
+        raise DataError(f"unknown config {config!r}", remedy=f"{hint}Known: {', '.join(known)}")
+
+
+def require_options(options: Iterable[str]) -> None:
+    """Raise where an option is neither one of `datasets.load_dataset` nor of any config."""
+    known = {field.name for field in fields(TwoWikiConfig)}
+    known |= signature(datasets.load_dataset).parameters.keys()
+    for name in sorted(set(options) - known):
+        near = get_close_matches(name, sorted(known), n=1)
+        remedy = f"Did you mean {near[0]}?" if near else "See the docstring of load_dataset"
+        raise DataError("unknown option", field=name, remedy=remedy)
+
+
+def register() -> None:
+    """Make `datasets.load_dataset("twowiki", config, data_dir=...)` work in this process."""
+    registration.register_module(__name__)
+
+
+def load_dataset(
+    config: str | None = None,
+    data_dir: str | PathLike[str] | None = None,
+    *,
+    split: Any = None,
+    streaming: bool = False,
+    data_files: Any = None,
+    arc_dir: str | PathLike[str] | None = None,
+    **options: Any,
+) -> Any:
+    """Load a data set: what `datasets.load_dataset("twowiki", ...)` gives, without its traps.
+
+    Args:
+        config: `data_ids_april7` (default), `data_ids`, `data`, `hotpotqa`, `arc_da` or `world`;
+            told from `data_dir`'s name where it is left out.
+        data_dir: a folder, a zip or a file. Only files named after splits are read, and nothing
+            else is searched. Without it, the authors' archive is downloaded (259 MB), checked
+            and cached.
+        split: as in `datasets`: `"train"`, `"validation[:10%]"`, ...
+        streaming: give an `IterableDataset`; memory stays flat.
+        data_files: a file, files, or a dict from split to files, instead of `data_dir`.
+        arc_dir: for `arc_da`, the folder of ARC's own files: adds choices and keys.
+        options: whatever else `datasets.load_dataset` takes (`cache_dir`, `num_proc`, ...); for
+            `world` those of `twowiki.worlds.dataset.WorldOptions` (`people`, `films`, `seed`, ...).
+
+    Returns:
+        What `datasets.load_dataset` returns. Hidden gold is None or an empty list.
+
+    Raises:
+        DataError: input that cannot be used; file, record, field and remedy are named.
+    """
+    register()
+    require_options(options)
+    if data_dir == "" or (data_files is not None and not data_files):
+        raise DataError("data_dir or data_files is empty", remedy="Name a folder or a file")
+    if data_dir is not None and is_local(data_dir):
+        data_dir = Path(data_dir).expanduser()
+    config = config or (guess_config(data_dir) if data_dir is not None else DEFAULT_CONFIG)
+    require_config(config)
+    if config == worlds.WORLD_CONFIG:
+        data_files = worlds.PLACEHOLDER
+    if data_files is None:
+        if data_dir is None:
+            data_files = releases.fetch(config, _downloader())
+        elif is_local(data_dir):
+            data_files = files_of(data_dir, config, arc_dir)
+        else:
+            options["data_dir"] = str(data_dir)
+    if arc_dir is not None:
+        options["arc_dir"] = str(arc_dir)
+    return datasets.load_dataset(
+        registration.NAME,
+        config,
+        data_files=absolute(data_files),
+        split=split,
+        streaming=streaming,
+        **options,
+    )
+
+
+def files_of(
+    place: str | PathLike[str], config: str, arc_dir: str | PathLike[str] | None = None
+) -> dict[str, list[str]]:
+    """Give split -> files of a local folder, zip or file."""
+    if config == ARC_DA_CONFIG:
+        from twowiki.arc_da import features as arc_da
+
+        return arc_da.find_splits(place, arc_dir=arc_dir)
+    return find_splits(place, config)
+
+
+def tables_of(
+    config: str,
+    files: list[str],
+    split: str,
+    arc_dir: str | PathLike[str] | None = None,
+    opener: Opener = open,
+) -> Iterator[Any]:
+    """Yield a split's rows as Arrow tables, streamed."""
+    if config == ARC_DA_CONFIG:
+        from twowiki.arc_da import features as arc_da
+
+        return arc_da.tables(files, arc_dir=arc_dir, opener=opener, split=split)
+    config = worlds.release_like(config)
+    return tables(read_examples(files, config, split, opener), config)
+
+
+def _downloader() -> datasets.DownloadManager:
+    """Give a manager that really downloads, also for streaming: a zip streams badly from afar.
+
+    A checked archive stays in the cache without asking its server again, which may be gone.
+    """
+    return datasets.DownloadManager(download_config=datasets.DownloadConfig(use_etag=False))
+
+
+@contextmanager
+def _passed_on() -> Iterator[None]:
+    """Turn a `DataError` into one that `datasets` does not wrap."""
+    try:
+        yield
+    except DataError as error:
+        raise LoadError(
+            error.problem,
+            file=error.file,
+            record=error.record,
+            field=error.field,
+            remedy=error.remedy,
+        ) from None
+
+
+register()
+
+
+def absolute(data_files: Any) -> Any:
+    """Make paths absolute, so that one file is one cache entry whatever the working directory."""
+    if isinstance(data_files, str | PathLike):
+        path = str(data_files)
+        if is_local(path) and Path(path).expanduser().is_file():
+            return escape(str(Path(path).expanduser().resolve()))
+        if is_local(path) and not has_magic(path):
+            raise DataError("no such file", file=path, remedy="Check the path in data_files")
+        return path
+    if isinstance(data_files, Mapping):
+        return {split: absolute(paths) for split, paths in data_files.items()}
+    if isinstance(data_files, Iterable):
+        return [absolute(path) for path in data_files]
+    return data_files
+
+
+def refuse_other_files(splits: Mapping[str, list[str]]) -> None:
+    """Refuse what a search of the working directory sweeps in: code, notes, logs."""
+    for path in (path for paths in splits.values() for path in paths if is_local(path)):
+        if not path.lower().endswith((*SUFFIXES, ".zip")) and sniff(path) == "other":
+            raise DataError(
+                "no data file of this data set",
+                file=path,
+                remedy="Give the folder or the files: load_dataset('twowiki', ..., data_dir=...); "
+                "without them use twowiki.load_dataset(...), which downloads the release",
+            )

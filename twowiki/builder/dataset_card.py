@@ -1,0 +1,264 @@
+"""The dataset card, written from the Parquet files themselves, so that the two agree.
+
+The YAML part holds configs, typed features and sizes; `load_dataset(folder)` reads it.
+"""
+
+from __future__ import annotations
+
+import re
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from twowiki.data import releases
+from twowiki.data.schema import DEFAULT_CONFIG, SPLITS
+from twowiki.data.splits import split_of
+from twowiki.errors import DataError
+from twowiki.io.files import write_text
+
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
+_FRONT = re.compile(r"---[ \t]*\n(?P<yaml>.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S | re.M)
+_START, _END = "<!-- sizes -->", "<!-- /sizes -->"
+_COLUMNS = """\
+| column | type | what |
+|---|---|---|
+| id | string | the record's id; it leaks the question type, never show it to a model |
+| question | string | |
+| type | class label | comparison, inference, compositional, bridge_comparison |
+| context | list of {title, sentences} | the paragraphs, cut into sentences |
+| supporting_facts | list of {title, sent_id} | gold sentences, `sent_id` from 0 in its paragraph |
+| evidences | list of {subject, relation, object} | the reasoning path as triples |
+| evidences_id | list of {subject_id, relation, object_id} | Wikidata ids, if the release has them |
+| answer, answer_id | string | None where hidden |
+| entity_ids | list of strings | the entities of the gold paragraphs |
+"""
+_ARC_DA_COLUMNS = """\
+| column | type | what |
+|---|---|---|
+| question_id, tag | string | prefix + ARC's id; ARC's set and split |
+| question | string | |
+| answers | list of strings | empty where hidden |
+| difficulty | class label | easy, challenge |
+| source_split | string | the split of ARC that it comes from |
+| choices | list of {label, text} | ARC's options, where ARC's files were given |
+| answer_key | string | the label of ARC's right option |
+"""
+
+
+class Split(NamedTuple):
+    """One split of an exported config: rows, bytes, files."""
+
+    rows: int
+    stored: int
+    size: int
+    files: list[str]
+
+
+def write_dataset_card(folder: str | PathLike[str]) -> None:
+    """Write or renew `README.md` for the exported configs in a folder."""
+    write_text(Path(folder) / "README.md", render_dataset_card(folder))
+
+
+def render_dataset_card(folder: str | PathLike[str]) -> str:
+    """Give the text of the card for the exported configs in a folder.
+
+    In a card that is there already, only configs, features and sizes are replaced.
+    """
+    import yaml
+
+    place = Path(folder)
+    configs = [(path.name, *_read_config(path)) for path in _config_folders(place)]
+    if not configs:
+        raise DataError("no exported config", file=folder, remedy="Run `twowiki export` first")
+    names = [name for name, _, _ in configs]
+    first = DEFAULT_CONFIG if DEFAULT_CONFIG in names else names[0]
+    header, body = read_card(place / "README.md")
+    sizes = _sizes(configs)
+    if body is None:
+        header, body = (
+            _header(names),
+            _body(names, first, next(iter(configs[names.index(first)][2]))),
+        )
+    rows = sum(split.rows for _, _, splits in configs for split in splits.values())
+    header |= {
+        "size_categories": [next((text for limit, text in _SIZES if rows < limit), "n>1M")],
+        "configs": [_yaml_config(name, splits, name == first) for name, _, splits in configs],
+        "dataset_info": [_yaml_info(name, features, splits) for name, features, splits in configs],
+    }
+    front = yaml.safe_dump(header, sort_keys=False, allow_unicode=True, width=100)
+    if _START in body and _END in body:
+        body = body[: body.index(_START)] + sizes + body[body.index(_END) + len(_END) :]
+    return f"---\n{front}---\n{body}"
+
+
+def check_dataset_card(folder: str | PathLike[str]) -> None:
+    """Raise if a folder's card says other columns, sizes or files than are there.
+
+    A card that says nothing of them is left to `datasets`, which then reads the files' own.
+    """
+    place = Path(folder)
+    header, _ = read_card(place / "README.md")
+    patterns = {str(one.get("config_name")): _patterns(one) for one in _dicts(header, "configs")}
+    for paths in patterns.values():
+        if missing := [path for path in paths if not any(place.glob(path))]:
+            raise _stale(place, f"the card names {missing[0]}, which is not there")
+    for said in _dicts(header, "dataset_info"):
+        name = str(said.get("config_name"))
+        if any(not path.startswith(f"{name}/") for path in patterns.get(name, [""])):
+            continue  # not laid out by an export
+        features, splits = _read_config(place / name)
+        true = _yaml_info(name, features, splits)
+        for part in ("features", "splits"):
+            if said.get(part) != true[part]:
+                raise _stale(place, f"the card says other {part} of {name!r} than its files have")
+    named = {path.partition("/")[0] for paths in patterns.values() for path in paths}
+    left = sorted({path.name for path in _config_folders(place)} - named)
+    if patterns and left:
+        raise _stale(place, f"the card leaves out the files in {left[0]}")
+
+
+def _dicts(header: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    value = header.get(key)
+    listed = value if isinstance(value, list) else [value]
+    return [one for one in listed if isinstance(one, dict)]
+
+
+def _patterns(config: dict[str, Any]) -> list[str]:
+    """List the paths of a config's files in a card, in the forms that a card may have."""
+    files = config.get("data_files")
+    paths = [one.get("path") if isinstance(one, dict) else one for one in _listed(files)]
+    return [str(path) for given in paths for path in _listed(given) if path]
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _stale(place: Path, problem: str) -> DataError:
+    remedy = "Run `twowiki export` again, which renews both"
+    return DataError(problem, file=place / "README.md", remedy=remedy)
+
+
+def read_card(path: Path) -> tuple[dict[str, Any], str | None]:
+    """Read a card's YAML header and its text; no text where there is no card yet.
+
+    Raises:
+        DataError: it is no text, or its header is broken; nothing is guessed.
+    """
+    import yaml
+
+    if not path.exists():
+        return {}, None
+    remedy = "Mend it, or remove the file to have a new card written"
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"the card cannot be read ({error})", file=path, remedy=remedy) from None
+    parts = _FRONT.match(text)
+    if parts is None:
+        return {}, "\n" + text
+    try:
+        header = yaml.safe_load(parts["yaml"]) or {}
+    except yaml.YAMLError as error:
+        header = str(error).splitlines()[0]
+    if not isinstance(header, dict):
+        problem = f"the card's YAML header is broken ({header!r})"
+        raise DataError(problem, file=path, remedy=remedy)
+    return header, text[parts.end() :]
+
+
+def _header(names: list[str]) -> dict[str, Any]:
+    science = names == ["arc_da"]
+    return {
+        "language": ["en"],
+        "license": _license(names),
+        "pretty_name": "ARC-DA" if science else "2WikiMultiHopQA",
+        "task_categories": ["question-answering"],
+        "tags": ["science"] if science else ["multi-hop", "evidence", "wikidata"],
+    }
+
+
+def _config_folders(place: Path) -> list[Path]:
+    found = {path.parent for path in place.glob("*/*.parquet")}
+    order = list(releases.VERSIONS)
+    return sorted(
+        (path for path in found if not path.name.startswith(".")),
+        key=lambda path: (order.index(path.name) if path.name in order else len(order), path.name),
+    )
+
+
+def _read_config(folder: Path) -> tuple[Any, dict[str, Split]]:
+    """Read features and sizes of one config from its files' footers."""
+    import pyarrow.parquet
+    from datasets import Features
+
+    features, splits = None, {}
+    for split in SPLITS:
+        files = sorted(path for path in folder.glob("*.parquet") if _is_split(path, split))
+        rows = stored = size = 0
+        for path in files:
+            footer = pyarrow.parquet.read_metadata(path)
+            rows += footer.num_rows
+            stored += path.stat().st_size
+            size += sum(footer.row_group(n).total_byte_size for n in range(footer.num_row_groups))
+            features = Features.from_arrow_schema(pyarrow.parquet.read_schema(path))
+        if files:
+            splits[split] = Split(rows, stored, size, [path.name for path in files])
+    return features, splits
+
+
+def _is_split(path: Path, split: str) -> bool:
+    named = split_of(path)
+    return named is not None and named.split == split
+
+
+def _license(names: list[str]) -> str:
+    found = {releases.LICENSES.get(name, "") for name in names}
+    return found.pop() or "unknown" if len(found) == 1 else "other"
+
+
+def _yaml_config(name: str, splits: dict[str, Split], first: bool) -> dict[str, Any]:
+    files = [{"split": split, "path": f"{name}/{split}-*.parquet"} for split in splits]
+    config: dict[str, Any] = {"config_name": name, "data_files": files}
+    return {**config, "default": True} if first else config
+
+
+def _yaml_info(name: str, features: Any, splits: dict[str, Split]) -> dict[str, Any]:
+    return {
+        "config_name": name,
+        "features": features._to_yaml_list(),
+        "splits": [
+            {"name": split, "num_bytes": found.size, "num_examples": found.rows}
+            for split, found in splits.items()
+        ],
+        "download_size": sum(found.stored for found in splits.values()),
+        "dataset_size": sum(found.size for found in splits.values()),
+    }
+
+
+def _sizes(configs: list[tuple[str, Any, dict[str, Split]]]) -> str:
+    lines = [_START, "| config | split | rows | Parquet bytes |", "|---|---|---|---|"]
+    for name, _, splits in configs:
+        lines += [
+            f"| {name} | {split} | {s.rows:,} | {s.stored:,} |" for split, s in splits.items()
+        ]
+    return "\n".join([*lines, _END])
+
+
+def _body(names: list[str], first: str, split: str) -> str:
+    lines = ["", f"# {'ARC-DA' if names == ['arc_da'] else '2WikiMultiHopQA, typed'}", ""]
+    lines += [releases.DESCRIPTIONS.get(name, f"Config `{name}`.") for name in names]
+    lines += ["", "```python", "from datasets import load_dataset", ""]
+    lines += [f'rows = load_dataset("path/or/repo", "{first}", split="{split}")', "rows[0]", "```"]
+    lines += ["", _START, _END]
+    if any(name != "arc_da" for name in names):
+        lines += ["", _COLUMNS]
+    if "arc_da" in names:
+        lines += ["", _ARC_DA_COLUMNS]
+    lines += ["", "Hidden gold of test splits is `None` or an empty list, never -1.", ""]
+    citations = dict.fromkeys(
+        releases.CITATIONS[name] for name in names if name in releases.CITATIONS
+    )
+    for citation in citations:
+        lines += ["```bibtex", citation, "```", ""]
+    return "\n".join(lines)

@@ -1,0 +1,268 @@
+"""Typed Parquet shards and a card: the folder that `load_dataset(folder)` reads without us.
+
+One config is one sub-folder. Shards are written aside and moved into place when the whole config
+is there; a killed export goes on where it stopped. Same source and options, same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from twowiki.builder import fingerprint as registration
+from twowiki.data.sources import EXPORT_MARK
+from twowiki.errors import DataError
+from twowiki.io.files import replacing, write_json
+
+ROW_GROUP = 1000  # rows; what a streaming reader holds at a time
+SHARD_ROWS = 50_000  # about 100 MB of 2WikiMultiHopQA
+ALIASES = "id_aliases.json"
+_SHARD = re.compile(r"(train|validation|test)-\d{5}-of-\d{5}\.parquet")
+
+
+def export(
+    source: str | PathLike[str],
+    out: str | PathLike[str],
+    config: str | None = None,
+    *,
+    arc_dir: str | PathLike[str] | None = None,
+    shard_rows: int = SHARD_ROWS,
+) -> dict[str, int]:
+    """Write a source as Parquet shards with a dataset card.
+
+    Args:
+        source: whatever `twowiki.load_dataset` takes as `data_dir`.
+        out: the folder to write; other configs in it stay, the same config is replaced.
+        config: a config's name; by default told from the source.
+        arc_dir: for `arc_da`, the folder of ARC's own files.
+        shard_rows: rows a shard, a multiple of 1,000.
+
+    Returns:
+        Rows of each split.
+
+    Raises:
+        DataError: input that cannot be used; nothing of an earlier export is lost.
+    """
+    from twowiki.builder import builder as builders
+    from twowiki.builder.dataset_card import read_card, write_dataset_card
+    from twowiki.data.sources import guess_config
+
+    if shard_rows < 1 or shard_rows % ROW_GROUP:
+        raise DataError(f"shard_rows is {shard_rows}", remedy=f"Give a multiple of {ROW_GROUP}")
+    config = config or guess_config(source)
+    builders.require_config(config)
+    splits = builders.files_of(source, config, arc_dir)
+    place = Places.of(out, config)
+    place.refuse_what_is_not_ours(source)
+    read_card(Path(out) / "README.md")  # a broken card is refused before anything is replaced
+    with place.locked():
+        if place.old.exists() and not place.target.exists():
+            place.old.rename(place.target)
+        options = f"{config}|{shard_rows}|{sorted(splits.items())}"
+        key = registration.fingerprint(options, (source, arc_dir))
+        done = _resume(place.partial, key)
+        schema = _marked(builders.features(config).arrow_schema, config)
+        for split, files in splits.items():
+            stream = _bar(builders.tables_of(config, files, split, arc_dir), split)
+            _write_split(stream, schema, place.partial, split, shard_rows, done, key)
+        counts = {split: sum(shards) for split, shards in done.items()}
+        if not any(counts.values()):
+            raise DataError("no records in any split", file=source, remedy="Check the source")
+        _finish(place.partial, done)
+        place.swap()
+        _copy_aliases(Path(source), Path(out))
+        write_dataset_card(out)
+    return counts
+
+
+class Places(NamedTuple):
+    """Where an export of one config is written, and where it is kept while it is replaced."""
+
+    target: Path
+    partial: Path
+    old: Path
+    lock: Path
+
+    @classmethod
+    def of(cls, out: str | PathLike[str], config: str) -> Places:
+        """Name the places below an output folder."""
+        folder = Path(out)
+        if folder.exists() and not folder.is_dir():
+            raise DataError("is a file, not a folder", file=out, remedy="Name another folder")
+        names = (config, f".{config}.partial", f".{config}.old", f".{config}.lock")
+        return cls(*(folder / name for name in names))
+
+    def refuse_what_is_not_ours(self, source: str | PathLike[str]) -> None:
+        """Refuse to replace the source itself, or a folder that holds more than an export."""
+        for place in (self.target, self.old):
+            if not (place.exists() or place.is_symlink()):
+                continue
+            inside = Path(source).resolve()
+            strange = place.is_symlink() or not place.is_dir()
+            if not strange:
+                names = sorted(path.name for path in place.iterdir())
+                strange = any(not _SHARD.fullmatch(name) for name in names)
+            if strange or inside == place.resolve() or place.resolve() in inside.parents:
+                problem = "it is the source" if not strange else "it holds files of others"
+                raise DataError(
+                    f"the export would replace this folder, but {problem}",
+                    file=place,
+                    remedy="Name another output folder, or move that one away",
+                )
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the config's lock, or say that another export holds it."""
+        from filelock import FileLock, Timeout
+
+        self.lock.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.lock)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise DataError(
+                "another export into this folder is running",
+                file=self.target,
+                remedy="Wait for it, or name another output folder",
+            ) from None
+        try:
+            yield
+        finally:
+            self.lock.unlink(missing_ok=True)
+            lock.release()
+
+    def swap(self) -> None:
+        """Put the finished folder in the place of an earlier one."""
+        shutil.rmtree(self.old, ignore_errors=True)
+        if self.target.exists():
+            self.target.rename(self.old)
+        self.partial.rename(self.target)
+        shutil.rmtree(self.old, ignore_errors=True)
+
+
+def _marked(schema: Any, config: str) -> Any:
+    """Note the config in the schema, so that a renamed folder still tells it."""
+    return schema.with_metadata({**(schema.metadata or {}), EXPORT_MARK: config.encode()})
+
+
+def _resume(partial: Path, key: str) -> dict[str, list[int]]:
+    """Give the rows of the shards that an interrupted run of the same export has finished."""
+    import pyarrow.parquet
+
+    try:
+        saved = json.loads((partial / "state.json").read_text(encoding="utf-8"))
+        done = {
+            str(split): [int(rows) for rows in shards] for split, shards in saved["done"].items()
+        }
+        whole = saved["key"] == key and all(
+            pyarrow.parquet.read_metadata(_shard(partial, split, number)).num_rows == rows
+            for split, shards in done.items()
+            for number, rows in enumerate(shards)
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, pyarrow.ArrowException):
+        whole = False
+    if whole:
+        return done
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    return {}
+
+
+def _shard(partial: Path, split: str, number: int) -> Path:
+    return partial / f"{split}-{number:05d}.parquet"
+
+
+def _write_split(
+    stream: Iterable[Any],
+    schema: Any,
+    partial: Path,
+    split: str,
+    shard_rows: int,
+    done: dict[str, list[int]],
+    key: str,
+) -> None:
+    import pyarrow.parquet
+
+    finished = done.setdefault(split, [])
+    groups = _row_groups(_without_first(stream, sum(finished)), schema)
+    group = next(groups, None)
+    while group is not None:
+        number, rows = len(finished), 0
+        with (
+            replacing(_shard(partial, split, number), "wb") as file,
+            pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer,
+        ):
+            while group is not None and rows < shard_rows:
+                writer.write_table(group)
+                rows += group.num_rows
+                group = next(groups, None)
+        finished.append(rows)
+        write_json(partial / "state.json", {"key": key, "done": done})
+
+
+def _without_first(stream: Iterable[Any], count: int) -> Iterator[Any]:
+    for table in stream:
+        if count >= table.num_rows:
+            count -= table.num_rows
+        else:
+            yield table.slice(count)
+            count = 0
+
+
+def _row_groups(stream: Iterable[Any], schema: Any) -> Iterator[Any]:
+    """Cut tables of any size into row groups of one size."""
+    import pyarrow
+
+    waiting: list[Any] = []
+    rows = 0
+    for table in stream:
+        waiting.append(table.cast(schema))
+        rows += table.num_rows
+        while rows >= ROW_GROUP:
+            whole = pyarrow.concat_tables(waiting)
+            yield whole.slice(0, ROW_GROUP).combine_chunks()
+            waiting, rows = [whole.slice(ROW_GROUP)], rows - ROW_GROUP
+    if rows:
+        yield pyarrow.concat_tables(waiting).combine_chunks()
+
+
+def _finish(partial: Path, done: dict[str, list[int]]) -> None:
+    """Give the shards their final names, which tell how many there are; leave nothing else."""
+    for split, shards in done.items():
+        for number in range(len(shards)):
+            final = partial / f"{split}-{number:05d}-of-{len(shards):05d}.parquet"
+            if not final.exists():
+                _shard(partial, split, number).rename(final)
+    for path in partial.iterdir():
+        if not _SHARD.fullmatch(path.name):
+            path.unlink()
+
+
+def _copy_aliases(source: Path, out: Path) -> None:
+    """Copy the release's alias file beside the shards; the metric reads it there."""
+    from twowiki.io.archives import open_named
+
+    if (source / ALIASES).is_file():
+        with open(source / ALIASES, "rb") as stream, replacing(out / ALIASES, "wb") as target:
+            shutil.copyfileobj(stream, target)
+    elif source.is_file() and source.suffix == ".zip":
+        with open_named(source, ALIASES) as stream:
+            if stream is not None:
+                with replacing(out / ALIASES, "wb") as target:
+                    shutil.copyfileobj(stream, target)
+
+
+def _bar(stream: Iterable[Any], split: str) -> Iterator[Any]:
+    from tqdm import tqdm
+
+    with tqdm(desc=split, unit=" rows", disable=not sys.stderr.isatty()) as bar:
+        for table in stream:
+            yield table
+            bar.update(table.num_rows)

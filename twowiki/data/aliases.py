@@ -1,0 +1,154 @@
+"""Other names by Wikidata id: the release's alias file, looked up without reading all of it.
+
+In: JSON lines of `Q_id`, `aliases`, `demonyms` (either list may be empty or missing; a later line
+overrides an earlier one), a mapping, or records. Out: an `AliasTable`, whose names are parsed
+only when an id is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from twowiki.data.fields import kind_of
+from twowiki.data.sources import sniff
+from twowiki.errors import DataError, require_file
+from twowiki.io.archives import open_named
+from twowiki.io.files import sha256_of
+from twowiki.io.json_files import (
+    Source,
+    collector_paused,
+    parse_json,
+    parse_values,
+    read_bytes,
+    utf8,
+)
+
+ALIAS_FILE = "id_aliases.json"
+_PREDICTED = {"answer", "sp"}  # keys of a prediction file
+_LINE = 'Write one object a line: {"Q_id": "Q1", "aliases": ["..."], "demonyms": []}'
+_EMPTY = msgspec.Raw(b"[]")
+
+Aliases = str | PathLike[str] | Mapping[str, Any] | Iterable[Mapping[str, Any]]
+
+
+class _Line(msgspec.Struct, gc=False):
+    Q_id: str
+    aliases: msgspec.Raw = _EMPTY
+    demonyms: msgspec.Raw = _EMPTY
+
+
+class AliasTable:
+    """Names by id: `table.names_of("Q142")`.
+
+    Args:
+        entries: id to an alias line, to a record with `aliases` and `demonyms`, or to names.
+        source: where they came from.
+    """
+
+    def __init__(self, entries: Mapping[str, Any], source: Source | None = None) -> None:
+        self._entries, self.source = entries, source
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def names_of(self, name: str) -> list[str]:
+        """Give an id's aliases and demonyms; nothing where the id is unknown."""
+        entry = self._entries.get(name)
+        if entry is None:
+            return []
+        try:
+            if type(entry) is _Line:
+                return [*_parsed(entry.aliases), *_parsed(entry.demonyms)]
+            if type(entry) is dict or isinstance(entry, Mapping):
+                return [*_texts(entry.get("aliases")), *_texts(entry.get("demonyms"))]
+            return _texts(entry)
+        except (TypeError, msgspec.DecodeError):
+            problem = "the names are not lists of texts"
+            where = self.source.name if self.source else None
+            raise DataError(problem, file=where, record=name, remedy=_LINE) from None
+
+
+def read_aliases(aliases: Aliases | AliasTable) -> AliasTable:
+    """Read other names by id.
+
+    Args:
+        aliases: the release's `id_aliases.json` (also .gz, a release's zip, or a folder that
+            holds it), `{id: names}`, `{id: {"aliases": ..., "demonyms": ...}}`, or records with
+            `Q_id`, `aliases` and `demonyms`.
+
+    Raises:
+        DataError: an entry without an id, or no alias file; the line is named.
+    """
+    if isinstance(aliases, AliasTable):
+        return aliases
+    if isinstance(aliases, Mapping):
+        return AliasTable(aliases)
+    if not isinstance(aliases, str | PathLike):
+        return AliasTable(_by_id(aliases, None))
+    place = Path(aliases)
+    if place.is_dir():
+        place = place / ALIAS_FILE
+    with collector_paused():
+        if sniff(require_file(place, f"Give the release's {ALIAS_FILE}")) == "zip":
+            with open_named(place, ALIAS_FILE) as stream:
+                if stream is None:
+                    raise DataError(f"the zip holds no {ALIAS_FILE}", file=place)
+                return AliasTable(
+                    _entries(stream.read(), place), Source(str(place), sha256_of(place))
+                )
+        data, source = read_bytes(place)
+        return AliasTable(_entries(data, place), source)
+
+
+def _entries(data: bytes, path: Path) -> Mapping[str, Any]:
+    """Give the entries of an alias file; a file without any line is an empty table."""
+    if not data.strip():
+        return {}
+    data = utf8(data, path)
+    try:
+        return {line.Q_id: line for line in msgspec.json.Decoder(_Line).decode_lines(data)}
+    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+        pass  # read again, slowly, for other layouts and for the place of a fault
+    if data.lstrip().startswith(b"["):
+        return _by_id(parse_json(data, path), path)
+    values = parse_values(data, path)
+    if len(values) == 1 and isinstance(values[0], Mapping) and "Q_id" not in values[0]:
+        if values[0].keys() >= _PREDICTED:
+            raise DataError("holds predictions, not other names by id", file=path, remedy=_LINE)
+        return dict(values[0])
+    return _by_id(values, path)
+
+
+def _by_id(records: Iterable[Any], path: Path | None) -> dict[str, Any]:
+    entries: dict[str, Any] = {}
+    for number, record in enumerate(records):
+        name = record.get("Q_id") if isinstance(record, Mapping) else None
+        if not isinstance(name, str):
+            found = kind_of(record) if name is None else f"Q_id {name!r}"
+            problem = f"expected a record with a Q_id, got {found}"
+            raise DataError(problem, file=path, record=f"number {number}", remedy=_LINE)
+        entries[name] = record
+    return entries
+
+
+def _parsed(raw: msgspec.Raw) -> list[str]:
+    return _texts(msgspec.json.decode(raw))
+
+
+def _texts(value: Any) -> list[str]:
+    """Give the names behind a list, one name or nothing; nulls are passed over."""
+    if type(value) is list and None not in value:
+        return value
+    if isinstance(value, str):
+        return [value]
+    if value is not None and not isinstance(value, Iterable):
+        raise TypeError("no list of names")
+    return [text for text in value or () if text is not None]

@@ -1,0 +1,142 @@
+"""The paper's tables of any data of this kind: types, lengths, answer classes, relations.
+
+Lengths are whitespace words (the paper names no unit). Answer classes are told from the text alone:
+the paper's (section 3.3) are Wikidata's "instance of", which a record does not hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from twowiki.data.schema import Example
+
+_MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+_DATE = re.compile(
+    rf"(?:\d{{1,2}}\s+{_MONTH}|{_MONTH}(?:\s+\d{{1,2}},?)?)?\s*,?\s*\d{{1,4}}(?:\s*(?:BC|AD|BCE|CE))?"
+    rf"|\d{{1,2}}\s+{_MONTH}|{_MONTH}\s+\d{{1,2}}",
+    re.IGNORECASE,
+)
+ANSWER_CLASSES = ("yes", "no", "date", "named in the question", "other", "hidden")
+
+
+def answer_class(example: Example) -> str:
+    """Tell an answer's class from its text: yes, no, date, named in the question, other, hidden."""
+    if example.answer is None:
+        return "hidden"
+    text = example.answer.strip()
+    if text.lower() in ("yes", "no"):
+        return text.lower()
+    if _DATE.fullmatch(text):
+        return "date"
+    return "named in the question" if text.lower() in example.question.lower() else "other"
+
+
+@dataclass
+class _Sums:
+    """Sums over the examples of one type."""
+
+    examples: int = 0
+    question_words: int = 0
+    answers: int = 0
+    answer_words: int = 0
+    paragraphs: int = 0
+    sentences: int = 0
+    context_words: int = 0
+    longest_context: int = 0
+    supporting_facts: int = 0
+    evidences: int = 0
+
+    def add(self, example: Example) -> None:
+        words = sum(len(s.split()) for _, sentences in example.context for s in sentences)
+        self.examples += 1
+        self.question_words += len(example.question.split())
+        self.answers += example.has_gold
+        self.answer_words += len((example.answer or "").split())
+        self.paragraphs += len(example.context)
+        self.sentences += sum(len(sentences) for _, sentences in example.context)
+        self.context_words += words
+        self.longest_context = max(self.longest_context, words)
+        self.supporting_facts += len(example.supporting_facts)
+        self.evidences += len(example.evidences)
+
+    def means(self) -> dict[str, Any]:
+        n = self.examples
+        return {
+            "examples": n,
+            "question_words": self.question_words / n,
+            "answer_words": self.answer_words / self.answers if self.answers else None,
+            "paragraphs": self.paragraphs / n,
+            "sentences": self.sentences / n,
+            "context_words": self.context_words / n,
+            "longest_context_words": self.longest_context,
+            "supporting_facts": self.supporting_facts / n,
+            "evidences": self.evidences / n,
+        }
+
+
+@dataclass
+class Overview:
+    """The tables of one split."""
+
+    sums: dict[str, _Sums] = field(default_factory=dict)
+    answer_classes: Counter[str] = field(default_factory=Counter)
+    relations: Counter[str] = field(default_factory=Counter)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the tables as JSON values."""
+        total = sum(self.answer_classes.values())
+        return {
+            "types": {name: sums.means() for name, sums in self.sums.items()},
+            "answer_classes": {
+                name: {
+                    "examples": self.answer_classes[name],
+                    "share": self.answer_classes[name] / total,
+                }
+                for name in ANSWER_CLASSES
+                if self.answer_classes[name]
+            },
+            "relations": dict(sorted(self.relations.items(), key=lambda x: (-x[1], x[0]))),
+        }
+
+    def render(self, split: str) -> str:
+        """Give the tables as text."""
+        values = self.to_dict()
+        lines = [
+            f"{split}: types and lengths (whitespace words, means an example; Table 2)",
+            f"  {'type':<18} {'examples':>9} {'question':>9} {'answer':>7} {'context':>8} "
+            f"{'longest':>8} {'paragr.':>8} {'facts':>6} {'triples':>8}",
+        ]
+        for name, row in values["types"].items():
+            answer = "-" if row["answer_words"] is None else f"{row['answer_words']:.2f}"
+            lines.append(
+                f"  {name:<18} {row['examples']:>9,} {row['question_words']:>9.2f} {answer:>7} "
+                f"{row['context_words']:>8.1f} {row['longest_context_words']:>8,} "
+                f"{row['paragraphs']:>8.2f} {row['supporting_facts']:>6.2f} "
+                f"{row['evidences']:>8.2f}"
+            )
+        lines.append(f"{split}: answer classes")
+        for name, row in values["answer_classes"].items():
+            lines.append(f"  {name:<22} {row['examples']:>9,} {100 * row['share']:>6.1f} %")
+        if values["relations"]:
+            lines.append(f"{split}: relations in the evidences")
+            lines += [f"  {name:<24} {count:>9,}" for name, count in values["relations"].items()]
+        return "\n".join(lines)
+
+
+def overview_of(examples: Iterable[Example]) -> Overview:
+    """Count one split's examples in one pass; `total` stands beside the types."""
+    result = Overview()
+    for example in examples:
+        for name in (example.type or "unknown", "total"):
+            result.sums.setdefault(name, _Sums()).add(example)
+        result.answer_classes[answer_class(example)] += 1
+        result.relations.update(triple.relation for triple in example.evidences)
+    result.sums = {
+        **{name: sums for name, sums in sorted(result.sums.items()) if name != "total"},
+        **({"total": result.sums["total"]} if result.sums else {}),
+    }
+    return result

@@ -1,0 +1,206 @@
+"""What is odd in raw records, counted by kind with the ids; it never fails on what it finds.
+
+In: files of any layout, or raw records. Out: a `Findings` of kinds, counts, ids and details.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+from twowiki.data.relations import RELATIONS
+from twowiki.data.schema import DEFAULT_CONFIG, HOTPOT_CONFIG, Example, parse_record, types_of
+from twowiki.data.sources import find_splits, guess_config, read_raw, sniff
+from twowiki.errors import DataError
+from twowiki.io.files import progress
+
+KINDS = {
+    "broken_file": "files that end early or hold no records",
+    "unreadable_record": "records whose fields have another form than the release's",
+    "missing_id": "records without an id",
+    "duplicate_id": "ids that stand more than once in a split",
+    "unknown_type": "question types that the config does not know",
+    "unknown_relation": "relations that no paper's list names",
+    "dangling_title": "supporting titles that the context lacks",
+    "sentence_index_out_of_range": "supporting sentence ids past the paragraph's end",
+    "empty_paragraph": "paragraphs without text",
+    "duplicate_title": "titles that two paragraphs of one context share",
+    "evidence_support_count": "records with another number of evidences than supporting facts",
+    "evidence_id_mismatch": "evidences_id that disagree with the evidences",
+    "hidden_gold": "records without an answer",
+}
+
+# hidden gold of test splits; ages (two dates a sentence) and people of two countries
+_BY_NATURE = {"hidden_gold", "evidence_support_count"}
+
+
+@dataclass
+class Findings:
+    """What was found: how often each kind occurred, in which records, with which values.
+
+    Attributes:
+        records: records read, by split.
+        counts: kind -> occurrences (kinds without any are absent).
+        ids: kind -> the ids of the records, in order, each once.
+        details: kind -> value (a relation, a type, a message) -> occurrences.
+    """
+
+    records: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    ids: dict[str, list[str]] = field(default_factory=dict)
+    details: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing is odd; what some questions have by nature is noted, and not odd."""
+        return not set(self.counts) - _BY_NATURE
+
+    def add(self, kind: str, record: str, detail: str | None = None, times: int = 1) -> None:
+        """Note an occurrence in a record."""
+        self.counts[kind] = self.counts.get(kind, 0) + times
+        known = self.ids.setdefault(kind, [])
+        if not known or known[-1] != record:
+            known.append(record)
+        if detail is not None:
+            values = self.details.setdefault(kind, {})
+            values[detail] = values.get(detail, 0) + times
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the findings as JSON values, kinds in a fixed order."""
+        return {
+            "records": self.records,
+            "clean": self.clean,
+            "findings": {
+                kind: {
+                    "what": what,
+                    "count": self.counts[kind],
+                    "ids": self.ids[kind],
+                    "details": dict(
+                        sorted(self.details.get(kind, {}).items(), key=lambda x: (-x[1], x[0]))
+                    ),
+                }
+                for kind, what in KINDS.items()
+                if kind in self.counts
+            },
+        }
+
+    def render(self, most: int = 5) -> str:
+        """Give a table for people, with the first ids of each kind."""
+        total = ", ".join(f"{split} {count:,}" for split, count in self.records.items())
+        lines = [f"records: {total or 'none'}"]
+        for kind, found in self.to_dict()["findings"].items():
+            ids = found["ids"]
+            more = f" ... (+{len(ids) - most:,})" if len(ids) > most else ""
+            lines.append(f"{found['count']:>8,}  {kind}: {found['what']}")
+            lines.append(f"{'':10}in {', '.join(ids[:most])}{more}")
+            lines += [
+                f"{'':10}{count:,} x {value}"
+                for value, count in list(found["details"].items())[:most]
+            ]
+        if self.clean:
+            lines.append("nothing odd found")
+        return "\n".join(lines)
+
+
+def validate(
+    source: str | PathLike[str] | Iterable[Mapping[str, Any]], config: str | None = None
+) -> Findings:
+    """Read raw records and report what is odd in them.
+
+    Args:
+        source: a file, zip or folder, or raw records.
+        config: a release's name or `hotpotqa`; by default told from the source.
+
+    Raises:
+        DataError: only where there is nothing to read (no such path, no data file in a folder).
+    """
+    findings = Findings()
+    if not isinstance(source, str | PathLike):
+        types_of(config or DEFAULT_CONFIG)
+        _split_into(findings, "records", [("records", source)], config or DEFAULT_CONFIG)
+        return findings
+    config = config or guess_config(source)
+    if config == "arc_da":
+        raise DataError("ARC-DA has other fields", file=source, remedy="Use `twowiki arc-da stats`")
+    types_of(config)
+    for split, files in find_splits(source, config).items():
+        streams = [
+            (path, read_raw(path, split if sniff(path) == "zip" else None)) for path in files
+        ]
+        _split_into(findings, split, streams, config)
+    return findings
+
+
+def _split_into(
+    findings: Findings, split: str, streams: Iterable[tuple[str, Iterable[Any]]], config: str
+) -> None:
+    seen: Counter[str] = Counter()
+    number = 0
+    for path, stream in streams:
+        try:
+            for raw in progress(stream, what=split):
+                example = _read(findings, raw, f"{split} number {number} (from 0)", config)
+                number += 1
+                if example is None:
+                    continue
+                seen[example.id] += 1
+                if seen[example.id] == 2:
+                    findings.add("duplicate_id", example.id)
+                check_example(example, findings, config)
+        except DataError as error:
+            findings.add("broken_file", path, str(error))
+    findings.records[split] = findings.records.get(split, 0) + number
+
+
+def _read(findings: Findings, raw: Any, name: str, config: str) -> Example | None:
+    """Parse a record; set aside what is odd, so that the rest is still looked at."""
+    if isinstance(raw, Mapping) and not (raw.get("_id") or raw.get("id")):
+        findings.add("missing_id", name)
+        raw = {**raw, "_id": name}
+    try:
+        return parse_record(raw, config)
+    except DataError as error:
+        record = error.record or name
+        if error.field == "type" and raw.get("type") is not None:
+            findings.add("unknown_type", record, str(raw["type"]))
+            return _read(findings, {**raw, "type": None}, name, config)
+        findings.add("unreadable_record", record, f"{error.field or 'record'}: {error.problem}")
+        return None
+
+
+def check_example(example: Example, findings: Findings, config: str = DEFAULT_CONFIG) -> None:
+    """Add what is odd in one example."""
+    lengths: dict[str, int] = {}
+    for title, sentences in example.context:
+        if title in lengths:
+            findings.add("duplicate_title", example.id, title)
+        lengths[title] = max(len(sentences), lengths.get(title, 0))
+        if not any(sentence.strip() for sentence in sentences):
+            findings.add("empty_paragraph", example.id, title)
+    titles = dict.fromkeys(fact.title for fact in example.supporting_facts)
+    for title in titles:
+        if title not in lengths:
+            findings.add("dangling_title", example.id, title)
+    for title, sent_id in example.supporting_facts:
+        if title in lengths and not 0 <= sent_id < lengths[title]:
+            findings.add("sentence_index_out_of_range", example.id)
+    if not example.has_gold:
+        findings.add("hidden_gold", example.id)
+    if config != HOTPOT_CONFIG and example.has_gold:
+        _check_evidences(example, findings)
+
+
+def _check_evidences(example: Example, findings: Findings) -> None:
+    known = RELATIONS.values()
+    for triple in example.evidences:
+        if triple.relation not in known:
+            findings.add("unknown_relation", example.id, triple.relation)
+    if len(example.evidences) != len(example.supporting_facts):
+        findings.add("evidence_support_count", example.id)
+    if example.evidences_id and [triple.relation for triple in example.evidences_id] != [
+        triple.relation for triple in example.evidences
+    ]:
+        findings.add("evidence_id_mismatch", example.id)

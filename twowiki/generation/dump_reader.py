@@ -1,0 +1,330 @@
+"""Big files as blocks of whole lines: plain, gzip or bzip2, in bounded memory.
+
+A file that ends too early gives all its complete lines; then `truncated` tells. Nothing is
+parsed here.
+"""
+
+from __future__ import annotations
+
+import bz2
+import json
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from functools import partial
+from multiprocessing import get_context
+from os import PathLike
+from pathlib import Path
+from typing import IO, Any, NamedTuple, cast
+
+import orjson
+
+from twowiki.errors import DataError
+from twowiki.generation.tables import Row, table_of, write_part
+from twowiki.generation.wikidata import parse_lines
+from twowiki.generation.wikipedia import parse_json_lines, parse_records, parse_xml_pages
+from twowiki.io.files import progress, write_json
+
+_READ = 1 << 18
+_MARK = b"\xef\xbb\xbf"  # a byte order mark, which some editors put first
+_MAGIC = {b"\x1f\x8b": "gzip", b"BZ": "bzip2", b"PK": "zip"}
+
+
+def _gzip_decoder() -> Any:
+    try:
+        from isal import isal_zlib
+    except ImportError:
+        return zlib.decompressobj(wbits=31)
+    return isal_zlib.decompressobj(wbits=31)
+
+
+_DECODERS: dict[str, Callable[[], Any]] = {"gzip": _gzip_decoder, "bzip2": bz2.BZ2Decompressor}
+
+
+def _damage() -> tuple[type[Exception], ...]:
+    """Give what decoders raise when the data are damaged or end early."""
+    known: tuple[type[Exception], ...] = (OSError, EOFError, ValueError, zlib.error)
+    try:
+        from isal import isal_zlib
+    except ImportError:
+        return known
+    return (*known, cast(type[Exception], isal_zlib.error))
+
+
+_DAMAGE = _damage()
+
+
+class LineBlocks:
+    """Blocks of complete lines of a file.
+
+    Args:
+        path: the file; its first bytes tell its compression, not its name.
+        size: the most bytes in a block, unless one line alone has more.
+        ending: what a block ends with: a line's end, or an element's.
+
+    After the iteration `truncated` says whether compressed data ended early or was damaged; the
+    incomplete last line is then left out.
+    """
+
+    def __init__(
+        self, path: str | PathLike[str], size: int = 32 << 20, ending: bytes = b"\n"
+    ) -> None:
+        self.path, self.size, self.ending, self.truncated = Path(path), size, ending, False
+
+    def __iter__(self) -> Iterator[bytes]:
+        rest = b""
+        pieces: list[bytes] = []
+        length = 0
+        for piece in self._pieces():
+            pieces.append(piece if pieces or rest else piece.removeprefix(_MARK))
+            length += len(piece)
+            if length < self.size:
+                continue
+            rest = b"".join(pieces)
+            start = 0
+            while len(rest) - start >= self.size:
+                cut = self._cut(rest, start)
+                if not cut:
+                    break
+                yield rest[start:cut]
+                start = cut
+            pieces, length = [rest[start:]], len(rest) - start
+        rest = b"".join(pieces)
+        self.truncated = self.truncated or self._is_cut_short(rest)
+        if self.truncated:
+            rest = rest[: self._last_end(rest)]
+        if rest:
+            yield rest
+
+    def _cut(self, text: bytes, start: int) -> int:
+        """Give the end of the block that starts there: it depends on the text alone."""
+        found = text.rfind(self.ending, start, start + self.size)
+        if found < 0:
+            found = text.find(self.ending, start + self.size - len(self.ending) + 1)
+        return 0 if found < 0 else found + len(self.ending)
+
+    def _is_cut_short(self, rest: bytes) -> bool:
+        """Tell whether the file's end is the middle of a record."""
+        tail = rest[self._last_end(rest) :].strip().rstrip(b",")
+        if self.ending != b"\n":
+            return b"<page>" in tail
+        return tail[:1] == b"{" and not _is_json(tail)
+
+    def _last_end(self, block: bytes) -> int:
+        """Give the place after the last complete line; 0 where there is none."""
+        found = block.rfind(self.ending)
+        return 0 if found < 0 else found + len(self.ending)
+
+    def _pieces(self) -> Iterator[bytes]:
+        with open(self.path, "rb") as stream:
+            kind = _MAGIC.get(stream.read(2))
+            stream.seek(0)
+            if kind == "zip":
+                yield from self._zipped(stream)
+                return
+            blocks = iter(lambda: stream.read(_READ), b"")
+            yield from blocks if kind is None else self._decoded(blocks, _DECODERS[kind])
+
+    def _zipped(self, stream: IO[bytes]) -> Iterator[bytes]:
+        try:
+            with zipfile.ZipFile(stream) as archive:
+                for member in archive.infolist():
+                    if not member.is_dir():
+                        with archive.open(member) as inner:
+                            yield from iter(partial(inner.read, _READ), b"")
+        except (zipfile.BadZipFile, EOFError, zlib.error):
+            self.truncated = True
+
+    def _decoded(self, blocks: Iterator[bytes], make: Callable[[], Any]) -> Iterator[bytes]:
+        decoder, inside = make(), False
+        try:
+            for block in blocks:
+                data = block
+                while data:
+                    inside = True
+                    yield decoder.decompress(data)
+                    data = decoder.unused_data if decoder.eof else b""
+                    if decoder.eof:
+                        decoder, inside = make(), False
+                        data = data.lstrip(b"\0")
+        except _DAMAGE:
+            self.truncated = True
+            return
+        self.truncated = inside
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        orjson.loads(text)
+    except ValueError:
+        try:
+            json.loads(text.rstrip(b"] \t\r"))
+        except ValueError:
+            return False
+    return True
+
+
+BLOCK_BYTES = 16 << 20
+WIKIDATA_TABLES = ("entities", "names", "claims", "dates")
+PARAGRAPH_TABLES = ("pages", "sentences", "mentions", "redirects")
+
+
+class Task(NamedTuple):
+    """A block of a dump for a worker: its bytes, or a row group of a Parquet file."""
+
+    kind: str  # wikidata, json, xml, parquet
+    payload: bytes
+    path: str
+    row_group: int
+    folder: str
+    part: str
+
+
+Rows = tuple[dict[str, list[Row]], Counter[str]]
+PARSERS: dict[str, Callable[[bytes], Rows]] = {
+    "wikidata": parse_lines,
+    "json": parse_json_lines,
+    "xml": parse_xml_pages,
+}
+
+
+def _run(task: Task) -> None:
+    """Parse one block and write its part of each table, its counts last."""
+    if task.kind == "parquet":
+        import pyarrow.parquet as pq
+
+        group = pq.ParquetFile(task.path).read_row_group(task.row_group)
+        tables, counts = parse_records(group.to_pylist())
+    else:
+        tables, counts = PARSERS[task.kind](task.payload)
+    folder = Path(task.folder)
+    for name, rows in tables.items():
+        write_part(folder / name, task.part, table_of(name, rows))
+    write_json(folder / "parts" / f"{task.part}.json", dict(sorted(counts.items())))
+
+
+def _tasks(paths: list[Path], kind: str, folder: Path, faults: list[Path]) -> Iterator[Task]:
+    """Cut the files into blocks; name in `faults` those that end too early."""
+    number = 0
+    for path in paths:
+        if kind == "parquet":
+            import pyarrow.parquet as pq
+
+            for group in range(pq.ParquetFile(path).num_row_groups):
+                yield Task(kind, b"", str(path), group, str(folder), f"part-{number:05d}")
+                number += 1
+            continue
+        blocks = LineBlocks(path, BLOCK_BYTES, b"</page>" if kind == "xml" else b"\n")
+        for block in blocks:
+            yield Task(kind, block, str(path), -1, str(folder), f"part-{number:05d}")
+            number += 1
+        if blocks.truncated:
+            faults.append(path)
+
+
+def ingest(
+    paths: list[Path], kind: str, folder: Path, *, workers: int, allow_truncated: bool = False
+) -> Counter[str]:
+    """Read dump files into tables under a folder; give the counts by reason.
+
+    Args:
+        paths: the files, in order.
+        kind: wikidata, json, xml or parquet.
+        folder: where the tables go, one folder each.
+        workers: processes that parse; 1 parses in this process.
+        allow_truncated: go on with what a damaged file gave.
+
+    Raises:
+        DataError: when a file ends too early; what it held before is in the tables.
+    """
+    faults: list[Path] = []
+    for name in tables_of_kind(kind):  # a table without rows is still a table
+        write_part(folder / name, "part-none", table_of(name, ()))
+    done = {path.stem for path in (folder / "parts").glob("part-*.json")}
+    todo = (task for task in _tasks(paths, kind, folder, faults) if task.part not in done)
+    shown = progress(todo, what=f"reading {kind}")
+    if workers <= 1:
+        for task in shown:
+            _run(task)
+    else:
+        _run_in_pool(iter(shown), workers)
+    counts = _sum_counts(folder)
+    check_counts(paths, faults, counts, kind, allow_truncated)
+    return counts
+
+
+def _run_in_pool(tasks: Iterator[Task], workers: int) -> None:
+    """Keep every worker busy, and no more blocks in memory than twice the workers."""
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        waiting: set[Future[None]] = set()
+        for task in tasks:
+            waiting.add(pool.submit(_run, task))
+            if len(waiting) >= 2 * workers:
+                finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    future.result()
+        for future in waiting:
+            future.result()
+
+
+def _sum_counts(folder: Path) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for path in sorted((folder / "parts").glob("part-*.json")):
+        counts.update(json.loads(path.read_text("utf-8")))
+    return counts
+
+
+def tables_of_kind(kind: str) -> tuple[str, ...]:
+    """Give the names of the tables that a kind of dump fills."""
+    return WIKIDATA_TABLES if kind == "wikidata" else PARAGRAPH_TABLES
+
+
+def check_counts(
+    paths: list[Path],
+    faults: list[Path],
+    counts: Counter[str],
+    kind: str,
+    allow_truncated: bool,
+) -> None:
+    """Refuse a damaged file, unless that is allowed, and one that held nothing."""
+    read = counts["entity lines"] if kind == "wikidata" else counts["pages"]
+    what = "entities" if kind == "wikidata" else "pages"
+    if faults and not allow_truncated:
+        raise DataError(
+            f"the compressed file is truncated or damaged: {read:,} complete {what} were read",
+            file=faults[0],
+            remedy="Fetch it again, or go on with what was read: --allow-truncated.",
+        )
+    if not read:
+        raise DataError(
+            f"no {what} found",
+            file=paths[0],
+            remedy="Give a Wikidata JSON dump (one entity a line) as --wikidata, and Wikipedia "
+            "summaries (JSON lines, Parquet or pages-articles XML) as --paragraphs.",
+        )
+
+
+def paragraph_files(path: Path) -> tuple[list[Path], str]:
+    """Tell the form of a paragraphs file, or of the files of a folder."""
+    if path.is_dir():
+        found = sorted(file for file in path.rglob("*") if file.is_file() and file.name[0] != ".")
+        parquet = [file for file in found if file.suffix == ".parquet"]
+        if parquet:
+            return parquet, "parquet"
+        if not found:
+            raise DataError("the folder is empty", file=path, remedy="Give the file itself.")
+        return found, _form_of(found[0])
+    if not path.is_file():
+        raise DataError("no such file", file=path, remedy="Check the path given as --paragraphs.")
+    return [path], _form_of(path)
+
+
+def _form_of(path: Path) -> str:
+    with open(path, "rb") as stream:
+        if stream.read(4) == b"PAR1":
+            return "parquet"
+    blocks = iter(LineBlocks(path, 1 << 10))
+    start = next(blocks, b"").lstrip(b"\xef\xbb\xbf \t\r\n")
+    return "xml" if start[:1] == b"<" else "json"

@@ -1,0 +1,472 @@
+"""The encoder model for multi-hop QA: answer, supporting sentences and a set of triples at once.
+
+In: the backbone's windows of a batch of examples, and where each example's tokens are in them
+(see `encoder_collation`). Out: a `TwoWikiOutput` as the baseline's, over each example's whole
+context. The backbone reads each window; `fusion_layers` let all windows of an example look at
+each other; slots then point at the triples and at the answer. It decodes nothing;
+`encoder_decoding` does.
+"""
+
+# W windows of L tokens; B examples, T context tokens, Q question tokens, S sentences, H width,
+# R relations, K slots
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import AutoTokenizer, PreTrainedModel
+from transformers import initialization as init
+from transformers.utils.generic import can_return_tuple
+
+from .backbone import build_backbone, load_backbone, read_windows
+from .configuration_encoder import TwoWikiEncoderConfig
+from .decoding import Answered
+from .decoding_encoder import RecordScores, decode_record, score_records
+from .features import Window
+from .labels import IGNORED
+from .outputs import POINTERS, TwoWikiOutput, baseline_losses, gather_states, mask_tokens
+from .prediction import PredictsAnswers
+from .processing_encoder import EncoderCollator, SubwordEncoder
+from .text import lay_out
+
+MATCH_KINDS = 3  # bits of a match, see `matching`
+
+
+class PredictsByEncoder(PredictsAnswers):
+    """Adds `predict` and `answer`; the tokenizer is read from the model's folder when needed."""
+
+    def load_tokenizer(self, place: str, **options: Any) -> Any:
+        """Load the backbone's tokenizer; the configuration at hand, no code is asked for."""
+        return AutoTokenizer.from_pretrained(place, config=self.config, **options)
+
+    def make_encoder(self, tokenizer: Any) -> SubwordEncoder:
+        """Make what encodes examples for this model."""
+        return SubwordEncoder(self.config, tokenizer)
+
+    def make_collator(self) -> EncoderCollator:
+        """Make what pads encoded examples into a batch without labels."""
+        return EncoderCollator(self.config, labels=False)
+
+    def score_batch(self, output: Any, windows: Sequence[Window]) -> Sequence[RecordScores]:
+        """Take a batch's output to one record an example."""
+        return score_records(output, windows, self.config)
+
+    def decode(self, scores: Sequence[Any], example: Any) -> Answered:
+        """Answer one example from its record."""
+        text = lay_out(example.context, self.config.layout).text
+        score = next(iter(scores), None)
+        return decode_record(score, example.question, example.context, text, self.config)
+
+
+class TwoWikiForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: ignore[misc]
+    """Any pretrained encoder, with heads for answer, support and a set of evidence triples."""
+
+    config_class = TwoWikiEncoderConfig
+    base_model_prefix = "backbone"
+    main_input_name = "input_ids"
+    supports_gradient_checkpointing = True
+    _supports_sdpa = True
+    _supports_flash_attn = True
+    _supports_flex_attn = True
+    _supports_attention_backend = True
+
+    def __init__(self, config: TwoWikiEncoderConfig) -> None:
+        super().__init__(config)
+        width = config.width
+        self.backbone = build_backbone(config)
+        if config.match_features:
+            self.match_embedding = nn.Linear(MATCH_KINDS, width, bias=False)
+        if config.reads_matches:
+            embedded = self.backbone.get_input_embeddings().embedding_dim
+            self.match_input = nn.Linear(MATCH_KINDS, embedded, bias=False)
+        self.fusion = nn.ModuleList(FusionLayer(config) for _ in range(config.fusion_layers))
+        self.norm = nn.LayerNorm(width)
+        self.slots = Slots(config)
+        self.relation_head = nn.Linear(width, config.relation_count + 1)
+        self.pointers = Pointers(width, POINTERS)
+        self.answer_pointers = Pointers(width, ("start", "end"))
+        self.type_hidden, self.type_head = nn.Linear(2 * width, width), nn.Linear(width, 3)
+        self.support_hidden, self.support_head = nn.Linear(3 * width, width), nn.Linear(width, 1)
+        self.post_init()
+
+    @classmethod
+    def from_backbone(
+        cls,
+        backbone: str,
+        *,
+        relations: list[str],
+        attn_implementation: str | None = None,
+        revision: str | None = None,
+        **options: Any,
+    ) -> TwoWikiForMultihopQA:
+        """Start from a pretrained encoder; the heads are new, drawn from torch's generator.
+
+        Args:
+            backbone: name or folder of any encoder with a fast tokenizer.
+            relations: relation names that triples can have.
+            attn_implementation: sdpa, flash_attention_2, ...; by default the library's choice.
+            revision: of the encoder's repository.
+            options: fields of `TwoWikiEncoderConfig`.
+
+        Raises:
+            ValueError: the model has no fast tokenizer, or is no encoder of pairs of texts.
+        """
+        body, tokenizer, fields = load_backbone(backbone, attn_implementation, revision)
+        config = TwoWikiEncoderConfig(relations=list(relations), **{**fields, **options})
+        model = cls(config)
+        missing, _ = model.backbone.load_state_dict(body.state_dict(), strict=False)
+        if missing:
+            raise ValueError(f"{backbone} lacks {len(missing)} weights ({missing[0]}, ...)")
+        model.answer_tokenizer = tokenizer
+        return model
+
+    def get_input_embeddings(self) -> nn.Module:
+        """Give the backbone's token embedding."""
+        found: nn.Module = self.backbone.get_input_embeddings()
+        return found
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        """Replace the backbone's token embedding."""
+        self.backbone.set_input_embeddings(value)
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        """Initialise the heads, through functions that leave loaded tensors alone."""
+        super()._init_weights(module)
+        if isinstance(module, Slots):
+            init.normal_(module.queries, 0.0, 0.5)
+        elif module is getattr(self, "match_embedding", None):  # as large as the states
+            init.normal_(module.weight, 0.0, 0.5)
+        elif module is getattr(self, "match_input", None):  # as large as the embeddings
+            init.normal_(module.weight, 0.0, 0.05)
+        elif isinstance(module, FusionLayer):  # starts as if it were not there
+            init.zeros_(module.attention.output.weight)
+            init.zeros_(module.feed.narrow.weight)
+
+    @can_return_tuple  # type: ignore[untyped-decorator]
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        question_window_mask: Tensor,
+        context_places: Tensor,
+        context_mask: Tensor,
+        span_mask: Tensor,
+        question_places: Tensor,
+        question_mask: Tensor,
+        sentence_starts: Tensor,
+        sentence_mask: Tensor,
+        token_type_ids: Tensor | None = None,
+        matches: Tensor | None = None,
+        window_matches: Tensor | None = None,
+        start_positions: Tensor | None = None,
+        end_positions: Tensor | None = None,
+        answer_type_labels: Tensor | None = None,
+        support_labels: Tensor | None = None,
+        relation_labels: Tensor | None = None,
+        subject_start_positions: Tensor | None = None,
+        subject_end_positions: Tensor | None = None,
+        object_start_positions: Tensor | None = None,
+        object_end_positions: Tensor | None = None,
+        return_dict: bool | None = None,
+    ) -> TwoWikiOutput:
+        """Score answers, sentences and triples; with labels give the loss and its parts.
+
+        Shape:
+            input_ids, attention_mask, question_window_mask, token_type_ids, window_matches:
+            (W, L). context_places (into the W * L states), context_mask, span_mask (no markers),
+            matches: (B, T). question_places, question_mask: (B, Q). sentence_starts (a
+            sentence's marker), sentence_mask, support_labels: (B, S). start_positions,
+            end_positions, answer_type_labels: (B,). relation_labels and the pointers'
+            positions: (B, K), in any order. Labels of -100 are ignored.
+        """
+        added = None
+        if self.config.reads_matches and window_matches is not None:
+            added = self.match_input(kinds_of(window_matches, self.match_input.weight.dtype))
+        states = read_windows(
+            self.backbone, input_ids, attention_mask, token_type_ids, question_window_mask, added
+        )
+        question = take(states, question_places)  # (B, Q, H)
+        context = self._with_matches(take(states, context_places), matches)  # (B, T, H)
+        memory = torch.cat([question, context], dim=1)
+        mask = torch.cat([question_mask, context_mask], dim=1)
+        for layer in self.fusion:
+            memory = layer(memory, mask)
+        memory = self.norm(memory)
+        question, context = memory.split([question.shape[1], context.shape[1]], dim=1)
+        summary = masked_mean(question, question_mask)  # (B, H)
+        slots, answer = self.slots(summary, memory, mask)  # (B, K, H), (B, H)
+
+        pointed = self.pointers(slots, context)
+        answered = self.answer_pointers(answer.unsqueeze(1), context)
+        sentences = read_sentences(context, span_mask, sentence_starts, sentence_mask)
+        asked = summary.unsqueeze(1).expand_as(sentences)  # (B, S, H)
+        compared = torch.cat([sentences, asked, sentences * asked], dim=-1)
+        support = functional.gelu(self.support_hidden(compared))
+        kind = functional.gelu(self.type_hidden(torch.cat([answer, summary], dim=-1)))
+        output = TwoWikiOutput(
+            start_logits=mask_tokens(answered["start"], span_mask).squeeze(-1),
+            end_logits=mask_tokens(answered["end"], span_mask).squeeze(-1),
+            answer_type_logits=self.type_head(kind).float(),
+            support_logits=self.support_head(support).squeeze(-1).float(),
+            relation_logits=self.relation_head(slots).float(),
+        )
+        for name, logits in pointed.items():
+            output[f"{name}_logits"] = mask_tokens(logits, span_mask)
+        labels = {
+            "start_positions": start_positions,
+            "end_positions": end_positions,
+            "answer_type_labels": answer_type_labels,
+            "support_labels": support_labels,
+            "relation_labels": relation_labels,
+            "subject_start_positions": subject_start_positions,
+            "subject_end_positions": subject_end_positions,
+            "object_start_positions": object_start_positions,
+            "object_end_positions": object_end_positions,
+        }
+        known = {name: label for name, label in labels.items() if label is not None}
+        if len(known) == len(labels):
+            if self.config.assignment == "optimal":
+                known = match_slots(output, known)
+            output.losses = baseline_losses(output, known, sentence_mask, self.config)
+            output.loss = output.losses.pop("total")
+        return output
+
+    def _with_matches(self, context: Tensor, matches: Tensor | None) -> Tensor:
+        """Add what a token matches elsewhere to its state."""
+        if matches is None or not self.config.match_features:
+            return context
+        added: Tensor = self.match_embedding(kinds_of(matches, context.dtype))
+        return context + added
+
+
+def kinds_of(matches: Tensor, dtype: torch.dtype) -> Tensor:
+    """Spread the bits of matches: (..., T) to (..., T, 3)."""
+    bits = torch.arange(MATCH_KINDS, device=matches.device)
+    return (matches.unsqueeze(-1).long() >> bits & 1).to(dtype)
+
+
+def take(states: Tensor, places: Tensor) -> Tensor:
+    """Take states by their place: (N, H) and (B, T) to (B, T, H)."""
+    return states.index_select(0, places.flatten()).view(*places.shape, -1)
+
+
+def read_sentences(
+    context: Tensor, span_mask: Tensor, starts: Tensor, sentence_mask: Tensor
+) -> Tensor:
+    """Give each sentence its marker's state and the mean of its tokens' states.
+
+    A token belongs to the marker before it: a sentence's, or a title's.
+
+    Shape:
+        context: (B, T, H); span_mask, false at markers: (B, T); starts, sentence_mask: (B, S).
+        Output: (B, S, H).
+    """
+    segment = (~span_mask).cumsum(dim=1)  # (B, T)
+    own = segment.gather(1, starts).unsqueeze(2) == segment.unsqueeze(1)  # (B, S, T)
+    shares = (own & span_mask.unsqueeze(1)).to(context.dtype)
+    means = shares @ context / shares.sum(dim=2, keepdim=True).clamp(min=1)
+    return means + gather_states(context, starts, sentence_mask)
+
+
+def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
+    """Average the real states: (B, T, H) and (B, T) to (B, H)."""
+    weights = mask.unsqueeze(-1).to(states.dtype)
+    return (states * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1)
+
+
+TwoWikiForMultihopQA.register_for_auto_class("AutoModel")
+
+
+# B examples, T tokens of the memory, K slots, H width
+
+
+class Attention(nn.Module):
+    """Many-headed attention of queries to a memory, through torch's fused kernels."""
+
+    def __init__(self, config: TwoWikiEncoderConfig) -> None:
+        super().__init__()
+        width = config.width
+        self.heads = heads_for(width, config.head_size)
+        self.dropout = config.dropout
+        self.query, self.key = nn.Linear(width, width), nn.Linear(width, width)
+        self.value, self.output = nn.Linear(width, width), nn.Linear(width, width)
+
+    def forward(self, queries: Tensor, memory: Tensor, memory_mask: Tensor | None) -> Tensor:
+        """Attend.
+
+        Shape:
+            queries: (B, N, H); memory: (B, T, H); memory_mask: (B, T), or None. Output: (B, N, H).
+        """
+        mask = None if memory_mask is None else memory_mask[:, None, None, :]
+        seen = functional.scaled_dot_product_attention(
+            self._split(self.query(queries)),
+            self._split(self.key(memory)),
+            self._split(self.value(memory)),
+            attn_mask=mask,
+            dropout_p=self.dropout if self.training else 0.0,
+        )
+        joined: Tensor = self.output(seen.transpose(1, 2).flatten(2))
+        return joined
+
+    def _split(self, states: Tensor) -> Tensor:
+        return states.view(*states.shape[:-1], self.heads, -1).transpose(1, 2)
+
+
+def heads_for(width: int, head_size: int) -> int:
+    """Give the number of heads nearest to the wanted size that divides the width."""
+    wanted = max(1, width // max(1, head_size))
+    return next(count for count in range(wanted, 0, -1) if width % count == 0)
+
+
+class Feed(nn.Module):
+    """Two linear maps with GELU between."""
+
+    def __init__(self, width: int, dropout: float) -> None:
+        super().__init__()
+        self.widen, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Map each state: (..., H) to (..., H)."""
+        narrowed: Tensor = self.narrow(self.dropout(functional.gelu(self.widen(states))))
+        return narrowed
+
+
+class FusionLayer(nn.Module):
+    """All tokens of an example look at each other, also those of different windows."""
+
+    def __init__(self, config: TwoWikiEncoderConfig) -> None:
+        super().__init__()
+        self.attention_norm, self.feed_norm = nn.LayerNorm(config.width), nn.LayerNorm(config.width)
+        self.attention, self.feed = Attention(config), Feed(config.width, config.dropout)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        """Update states: (B, T, H) and (B, T) to (B, T, H)."""
+        normed = self.attention_norm(states)
+        states = states + self.dropout(self.attention(normed, normed, mask))
+        updated: Tensor = states + self.dropout(self.feed(self.feed_norm(states)))
+        return updated
+
+
+class SlotLayer(nn.Module):
+    """Slots look at each other, then at the text."""
+
+    def __init__(self, config: TwoWikiEncoderConfig) -> None:
+        super().__init__()
+        self.slot_norm, self.text_norm = nn.LayerNorm(config.width), nn.LayerNorm(config.width)
+        self.feed_norm = nn.LayerNorm(config.width)
+        self.slot_attention, self.text_attention = Attention(config), Attention(config)
+        self.feed = Feed(config.width, config.dropout)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, slots: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        """Update slots: (B, K, H), (B, T, H), (B, T) to (B, K, H)."""
+        normed = self.slot_norm(slots)
+        slots = slots + self.dropout(self.slot_attention(normed, normed, None))
+        seen = self.text_attention(self.text_norm(slots), memory, mask)
+        slots = slots + self.dropout(seen)
+        updated: Tensor = slots + self.dropout(self.feed(self.feed_norm(slots)))
+        return updated
+
+
+class Slots(nn.Module):
+    """K slots for triples and one for the answer, each a query that looks at the text in turns."""
+
+    def __init__(self, config: TwoWikiEncoderConfig) -> None:
+        super().__init__()
+        self.queries = nn.Parameter(torch.empty(config.triple_slots + 1, config.width))
+        self.layers = nn.ModuleList(SlotLayer(config) for _ in range(config.slot_layers))
+        self.norm = nn.LayerNorm(config.width)
+
+    def forward(self, summary: Tensor, memory: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Give the triples' slots and the answer's.
+
+        Shape:
+            summary: (B, H), of the question; memory: (B, T, H); mask: (B, T). Output: (B, K, H),
+            (B, H).
+        """
+        slots = self.queries.to(memory.dtype) + summary.unsqueeze(1)
+        for layer in self.layers:
+            slots = layer(slots, memory, mask)
+        slots = self.norm(slots)
+        return slots[:, :-1], slots[:, -1]
+
+
+class Pointers(nn.Module):
+    """Compares each slot with each token: one score for each of the named ends."""
+
+    def __init__(self, width: int, names: tuple[str, ...]) -> None:
+        super().__init__()
+        self.names = names
+        self.tokens = nn.Linear(width, width * len(names))
+        self.slots = nn.Linear(width, width * len(names))
+
+    def forward(self, slots: Tensor, tokens: Tensor) -> dict[str, Tensor]:
+        """Score: (B, K, H) and (B, T, H) to (B, T, K) a name."""
+        scale = tokens.shape[-1] ** -0.5
+        of_slots = self.slots(slots).chunk(len(self.names), dim=-1)
+        of_tokens = self.tokens(tokens).chunk(len(self.names), dim=-1)
+        return {
+            name: of_token @ of_slot.transpose(1, 2) * scale
+            for name, of_token, of_slot in zip(self.names, of_tokens, of_slots, strict=True)
+        }
+
+
+def assign(costs: Tensor) -> Tensor:
+    """Find the permutation of least total cost.
+
+    Shape:
+        costs: (B, K, K), of giving triple j to slot k. Output: (B, K), the triple of each slot.
+    """
+    batch, count, _ = costs.shape
+    sets = torch.arange(2**count, device=costs.device)
+    members = torch.arange(count, device=costs.device)
+    inside = (sets.unsqueeze(1) >> members & 1).bool()  # (2^K, K)
+    without = torch.where(inside, sets.unsqueeze(1) - (1 << members), 0)  # (2^K, K)
+    finite = costs.nan_to_num(nan=1e30, posinf=1e30, neginf=-1e30)
+    finite = finite.double().clamp(-1e30, 1e30)
+    least = torch.full((batch, 2**count), torch.inf, dtype=torch.double, device=costs.device)
+    least[:, 0] = 0.0
+    chosen = []
+    for slot in range(count):
+        totals = least[:, without] + finite[:, slot].unsqueeze(1)  # (B, 2^K, K)
+        least, last = totals.masked_fill(~inside, torch.inf).min(dim=-1)
+        chosen.append(last)
+    left = torch.full((batch, 1), 2**count - 1, device=costs.device)
+    given = []
+    for last in reversed(chosen):
+        triple = last.gather(1, left)
+        given.append(triple)
+        left = left - (1 << triple)
+    return torch.cat(given[::-1], dim=1)
+
+
+@torch.no_grad()
+def slot_costs(output: Any, labels: Mapping[str, Tensor]) -> Tensor:
+    """Give minus the log probability that slot k says triple j: (B, K, K); ignored parts cost 0."""
+    relations = labels["relation_labels"]
+    costs = -pick(output.relation_logits.log_softmax(-1).transpose(1, 2), relations)
+    for name in POINTERS:
+        spread = output[f"{name}_logits"].log_softmax(dim=1)  # (B, T, K)
+        costs = costs - pick(spread, labels[f"{name}_positions"])
+    return costs
+
+
+def pick(spread: Tensor, targets: Tensor) -> Tensor:
+    """Take each slot's value at each target: (B, N, K) and (B, J) to (B, K, J); 0 if ignored."""
+    places = targets.clamp(min=0).unsqueeze(-1).expand(-1, -1, spread.shape[-1])
+    found = spread.gather(1, places).masked_fill((targets == IGNORED).unsqueeze(-1), 0.0)
+    return found.transpose(1, 2)
+
+
+def match_slots(output: Any, labels: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Reorder the triples' labels as the model's slots say them best."""
+    order = assign(slot_costs(output, labels))
+    names = ("relation_labels", *(f"{name}_positions" for name in POINTERS))
+    return {**labels, **{name: labels[name].gather(1, order) for name in names}}

@@ -1,0 +1,369 @@
+"""Find text, and turn characters into tokens and back.
+
+Characters are half-open `[start, end)`, tokens inclusive `(start, end)`. Pure functions over
+strings and sorted offset lists, whatever tokenizer made them; nothing is moved or repaired.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy
+from numpy.typing import NDArray
+
+BLANK, LETTER, DIGIT, OTHER = range(4)
+
+LONGEST_WORD = 10_000  # characters; longer runs are cut
+
+TITLE_START, TITLE_END = "\x02", "\x03"  # what marks a title in the marked layout
+REFERENCE_TITLE_START, REFERENCE_TITLE_END = "<t>", "</t>"
+Offsets = NDArray[numpy.int32]
+FINAL_SIGMA, SIGMA = "\u03c2", "\u03c3"
+
+
+class Span(NamedTuple):
+    """Characters `[start, end)` of a text: `text[start:end]`."""
+
+    start: int
+    end: int
+
+
+class TokenSpan(NamedTuple):
+    """Tokens from `start` to `end`, both included."""
+
+    start: int
+    end: int
+
+
+def fold(text: str) -> str:
+    """Lower the case of a text without moving any character."""
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a few capitals lower to two characters
+        lowered = "".join(low if len(low := char.lower()) == 1 else char for char in text)
+    return lowered.replace(FINAL_SIGMA, SIGMA)  # which sigma depends on the neighbours
+
+
+def occurrences(text: str, wanted: str, start: int = 0, end: int | None = None) -> Iterator[Span]:
+    """Give every place in `text[start:end]` where a string stands, overlapping ones too.
+
+    An empty string stands nowhere.
+    """
+    if not wanted:
+        return
+    stop = len(text) if end is None else end
+    found = text.find(wanted, start, stop)
+    while found >= 0:
+        yield Span(found, found + len(wanted))
+        found = text.find(wanted, found + 1, stop)
+
+
+def find_text(text: str, wanted: str, *, ignore_case: bool = False) -> Span | None:
+    """Give the first place where a string stands as it is, or None.
+
+    With `ignore_case`, `text[start:end]` may differ from what was asked in case alone.
+    """
+    if ignore_case:
+        text, wanted = fold(text), fold(wanted)
+    return next(occurrences(text, wanted), None)
+
+
+def token_span(starts: Sequence[int], ends: Sequence[int], span: Span) -> TokenSpan | None:
+    """Give the least run of tokens that covers a span's characters, or None if no token does.
+
+    Characters between tokens (blanks) need no cover. Tokens of no width belong to no span.
+
+    Args:
+        starts: first character of each token, ascending.
+        ends: end (exclusive) of each token, ascending.
+        span: the characters to cover.
+    """
+    first = bisect_right(ends, span.start)
+    last = bisect_left(starts, span.end) - 1
+    while first <= last and starts[first] == ends[first]:
+        first += 1
+    while first <= last and starts[last] == ends[last]:
+        last -= 1
+    return TokenSpan(first, last) if first <= last else None
+
+
+def is_aligned(starts: Sequence[int], ends: Sequence[int], span: Span) -> bool:
+    """Say whether a span starts where a token starts and ends where a token ends."""
+    first = bisect_left(starts, span.start)
+    last = bisect_left(ends, span.end)
+    return (
+        first < len(starts)
+        and last < len(ends)
+        and starts[first] == span.start
+        and ends[last] == span.end
+    )
+
+
+def char_span(starts: Sequence[int], ends: Sequence[int], tokens: TokenSpan) -> Span:
+    """Give the characters from a first token's start to a last token's end."""
+    return Span(starts[tokens.start], ends[tokens.end])
+
+
+def nearest_span(
+    starts: Sequence[int], ends: Sequence[int], places: Sequence[Span]
+) -> TokenSpan | None:
+    """Choose as the published baseline does: the place whose ends are nearest to token borders.
+
+    The first place with both ends on borders wins; else the least sum of distances, the earlier
+    of equals.
+    """
+    best, least = None, None
+    for place in places:
+        first, start_distance = _nearest(starts, place.start)
+        last, end_distance = _nearest(ends, place.end)
+        distance = start_distance + end_distance
+        if least is None or distance < least:
+            best, least = TokenSpan(first, max(first, last)), distance
+        if distance == 0:
+            break
+    return best
+
+
+def _nearest(borders: Sequence[int], position: int) -> tuple[int, int]:
+    """Give the index of the border nearest to a position, and the distance; the first of equals."""
+    index = bisect_left(borders, position)
+    around = [i for i in (index - 1, index) if 0 <= i < len(borders)]
+    nearest = min(around, key=lambda i: abs(borders[i] - position))
+    return bisect_left(borders, borders[nearest]), abs(borders[nearest] - position)
+
+
+class Words(NamedTuple):
+    """The words of a text, in order. `first` and `last` are `starts` and `ends` as lists."""
+
+    text: str
+    starts: Offsets
+    ends: Offsets
+    first: list[int]
+    last: list[int]
+    words: list[str]
+
+
+def read_words(text: str, offsets: tuple[Offsets, Offsets]) -> Words:
+    """Take a text and the offsets of its words together."""
+    starts, ends = offsets
+    first, last = starts.tolist(), ends.tolist()
+    words = [text[start:end] for start, end in zip(first, last, strict=True)]
+    return Words(text, starts, ends, first, last, words)
+
+
+TITLE = -1
+Context = Sequence[tuple[str, Sequence[str]]]
+
+
+class Segment(NamedTuple):
+    """A title (`sent_id` -1) or a sentence: characters `[start, end)` of the text."""
+
+    start: int
+    end: int
+    paragraph: int
+    sent_id: int
+
+
+class Layout(NamedTuple):
+    """The text of a context with its segments, in order; they do not overlap."""
+
+    text: str
+    segments: tuple[Segment, ...]
+
+
+def lay_out(context: Context, layout: str = "marked") -> Layout:
+    """Write a context's paragraphs, (title, sentences) each, as one text."""
+    if layout == "reference":
+        return _reference_layout(context)
+    pieces: list[str] = []
+    segments: list[Segment] = []
+    place = 0
+    for paragraph, (title, sentences) in enumerate(context):
+        start = place + 1
+        place = start + len(title)
+        pieces += (TITLE_START, title, TITLE_END)
+        segments.append(Segment(start, place, paragraph, TITLE))
+        place += 1
+        for sent_id, sentence in enumerate(sentences):
+            start = place + 1
+            place = start + len(sentence)
+            pieces += (" ", sentence)
+            segments.append(Segment(start, place, paragraph, sent_id))
+        pieces.append(" ")
+        place += 1
+    return Layout("".join(pieces), tuple(segments))
+
+
+def _reference_layout(context: Context) -> Layout:
+    pieces: list[str] = []
+    segments: list[Segment] = []
+    place = 0
+    for paragraph, (title, sentences) in enumerate(context):
+        marked = f"{REFERENCE_TITLE_START} {title} {REFERENCE_TITLE_END}"
+        for sent_id, piece in enumerate((marked, *sentences), start=TITLE):
+            segments.append(Segment(place, place + len(piece), paragraph, sent_id))
+            pieces.append(piece)
+            place += len(piece)
+    return Layout("".join(pieces), tuple(segments))
+
+
+def without_markers(text: str) -> str:
+    """Drop the title markers of the marked layout from a slice, and blanks around it."""
+    return text.replace(TITLE_START, " ").replace(TITLE_END, " ").strip()
+
+
+_END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s+[\"'“‘«(\[]*[^\W_])|\n+")
+_NEXT = re.compile(r"\s*[\"'“‘«(\[]*([^\W_][\w'’]*)")
+_LAST_WORD = re.compile(r"([^\W_][\w'’.&-]*)$")
+_STARTERS = frozenset(
+    "A After Although An And As At Because Before Both But By During Each For From Had He Her His "
+    "However If In It Its Later Many Most No Of On Once One Other Others She Since Some Such That "
+    "The Their Then There These They This Those Three Through To Two Under Until Upon Was Were "
+    "When Where While With You I We Our My According Currently Today Previously Originally "
+    "Additionally Following Prior Despite Between".split()
+)
+# After these a name follows: never a cut.
+_TITLES = frozenset(
+    "mr mrs ms dr prof st sts mt ft gen col lt capt cpt cmdr adm maj sgt cpl pvt rev revd fr hon "
+    "pres gov sen rep amb msgr mgr messrs mme mlle vs ed eds trans cf c ca circa approx b d r fl "
+    "e.g i.e viz nr bros jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri al "
+    "art arts sec dept ave blvd lit orig abbr resp hr hz var subsp spp sp cit ibid bp brig supt "
+    "insp const".split()
+)
+# After these a number follows, else it is a word of its own.
+_NUMBERED = frozenset("no nos vol vols op opp pp p pt ch fig figs eq ref rd".split())
+# After these a sentence may end: the next word decides.
+_EITHER = frozenset(
+    "jr sr inc ltd co corp llc plc bv ag esq etc u.s u.k d.c u.s.a l.a n.y a.m p.m b.c a.d b.c.e "
+    "c.e ph.d m.d b.a m.a b.sc m.sc st ii iii est assn univ intl".split()
+)
+
+
+def split_sentences(text: str, names: Sequence[str] = ()) -> list[str]:
+    """Cut a paragraph into sentences.
+
+    Args:
+        text: the paragraph; may be empty (no sentences).
+        names: the page's title, link texts: full stops in them ("E.T.", "Help!") end nothing.
+    """
+    masked = _spans_of_names(text, names)
+    sentences: list[str] = []
+    start = 0
+    for match in _END.finditer(text):
+        cut = match.start() if match.group()[0] == "\n" else match.end()
+        if cut > start and _is_end(text, match, masked):
+            sentences.append(text[start:cut])
+            start = cut
+    if start < len(text):
+        sentences.append(text[start:])
+    if len(sentences) > 1 and not sentences[-1].strip():
+        sentences[-2:] = ["".join(sentences[-2:])]
+    return sentences
+
+
+def _spans_of_names(text: str, names: Sequence[str]) -> list[tuple[int, int]]:
+    spans = []
+    for name in set(names):
+        if not any(mark in name for mark in ".!?…"):
+            continue
+        start = text.find(name)
+        while start >= 0:
+            spans.append((start, start + len(name)))
+            start = text.find(name, start + len(name))
+    return spans
+
+
+def _is_end(text: str, match: re.Match[str], masked: Sequence[tuple[int, int]]) -> bool:
+    if match.group()[0] == "\n":
+        return match.end() < len(text) and bool(text[: match.start()].strip())
+    following = _NEXT.match(text, match.end())
+    word = following[1] if following else ""
+    starts = word in _STARTERS
+    stop = match.start()
+    for start, end in masked:
+        if start <= stop < end - 1:
+            return False
+        if stop == end - 1 and not starts:
+            return False
+    if word[:1].islower():
+        return False
+    if match.group()[0] != ".":
+        return True
+    before = _LAST_WORD.search(text, max(0, stop - 30), stop)
+    return before is None or _word_may_end(before[1], word[:1].isdigit(), starts)
+
+
+def _word_may_end(word: str, number_follows: bool, starts: bool) -> bool:
+    folded = word.casefold()
+    if folded in _NUMBERED:
+        return not number_follows
+    if folded in _EITHER:
+        return starts
+    if folded in _TITLES:
+        return False
+    if len(word) == 1 and word.isupper():
+        return starts and word != "I"
+    if "." in word and all(len(part) <= 2 for part in word.split(".")):
+        return starts
+    return True
+
+
+def code_points(text: str) -> NDArray[numpy.uint32]:
+    """Give the code point of each character."""
+    return numpy.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+
+
+def word_offsets(codes: NDArray[numpy.uint32]) -> tuple[Offsets, Offsets]:
+    """Cut a text, given as code points, into words."""
+    kinds = character_kinds(codes)
+    border = numpy.empty(len(kinds) + 1, dtype=bool)
+    border[0] = border[-1] = True
+    numpy.not_equal(kinds[1:], kinds[:-1], out=border[1:-1])
+    border[:-1] |= kinds == OTHER
+    places = numpy.flatnonzero(border)
+    starts, ends = places[:-1], places[1:]
+    visible = kinds[starts] != BLANK
+    starts, ends = starts[visible].astype(numpy.int32), ends[visible].astype(numpy.int32)
+    if len(starts) and int((ends - starts).max()) > LONGEST_WORD:
+        return _cut_long(starts, ends)
+    return starts, ends
+
+
+def _cut_long(starts: NDArray[numpy.int32], ends: NDArray[numpy.int32]) -> tuple[Offsets, Offsets]:
+    """Cut words that no text has (a page of letters without a blank) into pieces."""
+    pieces = [
+        (first, min(first + LONGEST_WORD, end))
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+        for first in range(start, end, LONGEST_WORD)
+    ]
+    cut = numpy.array(pieces, dtype=numpy.int32)
+    return cut[:, 0], cut[:, 1]
+
+
+def character_kinds(codes: NDArray[numpy.uint32]) -> NDArray[numpy.uint8]:
+    """Say of each code point whether it is blank, letter, digit or other."""
+    table = _kind_table()
+    if len(codes) and int(codes.max()) >= len(table):
+        kinds = table[numpy.minimum(codes, len(table) - 1)]
+        for index in numpy.flatnonzero(codes >= len(table)):
+            kinds[index] = _kind(chr(codes[index]))
+        return kinds
+    return table[codes]
+
+
+@cache
+def _kind_table() -> NDArray[numpy.uint8]:
+    return numpy.array([_kind(chr(code)) for code in range(0x10000)], dtype=numpy.uint8)
+
+
+def _kind(character: str) -> int:
+    category = unicodedata.category(character)
+    if category[0] in "LM":
+        return LETTER
+    if category[0] == "N":
+        return DIGIT
+    return BLANK if category[0] == "Z" or character in "\t\n\v\f\r\x85" else OTHER

@@ -1,0 +1,378 @@
+"""ARC-DA, with or without retrieved sentences, alone or with multiple choice, as a task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from twowiki.arc_da.metric.multiple_choice import score_choices
+from twowiki.arc_da.metric.report import (
+    Scored,
+    Settings,
+    as_rows,
+    gold_hash,
+    make_report,
+    render_report,
+    score_system,
+)
+from twowiki.arc_da.schema import MultipleChoice, Question
+from twowiki.arc_da.sources import read_gold, read_multiple_choice
+from twowiki.errors import DataError
+from twowiki.io.files import sha256_of
+from twowiki.retrieval.arc_da_contexts import read_contexts
+from twowiki.text2text.arc_da_format import (
+    Format,
+    fit_source,
+    parse_option,
+    parse_output,
+    target_text,
+)
+from twowiki.text2text.arc_da_instances import draw_answers, draw_items, guard, mixed_counts
+from twowiki.text2text.pairs import Pair, encoding_key
+from twowiki.text2text.settings import ArcDaConfig
+from twowiki.text2text.task import TextTask
+from twowiki.training.task import Outcome
+
+DIRECT, CHOICE = 0, 1
+RESAMPLES = 1000  # of the intervals of an evaluation; `twowiki arc-da score` takes more
+
+
+class ArcDaTask(TextTask):
+    """Trains on ARC-DA's gold answers, and on ARC's options where its files are given.
+
+    Args:
+        config: the run's settings.
+    """
+
+    data: Data
+
+    def __init__(self, config: ArcDaConfig) -> None:
+        super().__init__(config)
+        self.config = config
+        self.form = Format(config.preset, config.mc_target, config.order).checked()
+
+    def read_data(self) -> None:
+        """Read both splits and the sentences; what is evaluated stays out of the training."""
+        self.data = read_data(self.config)
+
+    @property
+    def training(self) -> Split:
+        """The training questions."""
+        return self.data.training
+
+    @property
+    def asked(self) -> Split:
+        """The validation questions."""
+        return self.data.asked
+
+    def identity(self) -> list[str]:
+        """Hash questions, options and sentences of both splits."""
+        return [self.training.content(), self.asked.content()]
+
+    def texts(self) -> Iterator[str]:
+        """Give the training questions, answers, options and sentences."""
+        for item in self.training.items():
+            yield self._written(item, self.training, fit=False)[0]
+            yield from self._targets(item)
+
+    def train_pairs(self) -> Iterator[Pair]:
+        """Give one pair for each gold answer and for each multiple-choice question."""
+        for group, item in enumerate(self.training.items()):
+            source, notes = self._written(item, self.training)
+            kind = CHOICE if isinstance(item, MultipleChoice) else DIRECT
+            for target in self._targets(item):
+                yield Pair(group, kind, source, target, notes)
+
+    def eval_pairs(self) -> Iterator[Pair]:
+        """Give one pair for each question."""
+        for group, item in enumerate(self.asked.items()):
+            source, notes = self._written(item, self.asked)
+            kind = CHOICE if isinstance(item, MultipleChoice) else DIRECT
+            yield Pair(group, kind, source, "", notes)
+
+    def choose(self, epoch: int) -> list[int]:
+        """Draw an epoch: N_a answers a question, and multiple choice at its rate."""
+        config = self.config
+        rows: dict[int, list[int]] = {}
+        choice: list[int] = []
+        for number, (group, kind) in enumerate(
+            zip(self.train.groups.tolist(), self.train.kinds.tolist(), strict=True)
+        ):
+            if kind == CHOICE:
+                choice.append(number)
+            else:
+                rows.setdefault(group, []).append(number)
+        draw = epoch if config.resample else 0
+        direct = [
+            number
+            for group, numbers in rows.items()
+            for number in draw_answers(
+                self.training.questions[group].question_id,
+                numbers,
+                limit=config.n_a,
+                seed=config.seed,
+                epoch=draw,
+            )
+        ]
+        _, wanted = mixed_counts(len(direct), len(choice), config.mixing, config.temperature)
+        rng = Random(f"{config.seed}:choice:{epoch}")
+        return [*direct, *draw_items(choice, wanted, rng)]
+
+    def format_of(self) -> dict[str, Any]:
+        """Give the input format, and whether sentences belong to it."""
+        config = self.config
+        return {
+            "task": "arc_da",
+            **self.form._asdict(),
+            "max_source_tokens": config.max_source_tokens,
+            "sentences": config.sentences if config.contexts else 0,
+        }
+
+    def fixed_format(self) -> dict[str, Any]:
+        """Give what a start must share; sentences may come and go."""
+        return {"task": "arc_da", **self.form._asdict()}
+
+    def score(self, predicted: Mapping[Any, Any]) -> Outcome:
+        """Score answers by F1 and ROUGE-L, options by accuracy."""
+        questions = {one.question_id: one for one in self.asked.questions}
+        answers = {
+            one: parse_output(predicted[number], self.form) for number, one in enumerate(questions)
+        }
+        scored = score_system(questions, answers)
+        report = make_report(scored, Settings(resamples=RESAMPLES))
+        self.metrics = {name: report[name] for name in ("f1", "rougeL")}
+        files = {"predictions.json": answers, "rows.json": self._rows(scored, predicted)}
+        files |= self._score_choices(predicted)
+        by_type = {
+            name: {figure: part[figure] for figure in ("f1", "rougeL")}
+            for name, part in report["by"]["difficulty"].items()
+        }
+        files["scores.json"] = {
+            "metrics": dict(self.metrics),
+            "by_type": by_type,
+            "signature": report["signature"],
+            "report": report,
+        }
+        return Outcome(dict(self.metrics), files)
+
+    def _score_choices(self, predicted: Mapping[Any, Any]) -> dict[str, Any]:
+        if not self.asked.multiple_choice:
+            return {}
+        said = {
+            one.question_id: parse_option(predicted[number], self.form)
+            for number, one in enumerate(self.asked.multiple_choice, len(self.asked.questions))
+        }
+        by_label = self.form.mc_target != "text"
+        scores = score_choices(
+            self.asked.multiple_choice,
+            said,
+            method="label" if by_label else self.config.mc_method,
+            resamples=RESAMPLES,
+        )
+        self.metrics["mc_accuracy"] = scores["accuracy"]
+        kept = {name: value for name, value in scores.items() if name != "rows"}
+        return {"mc_predictions.json": said, "mc_scores.json": kept}
+
+    def describe(self) -> list[str]:
+        """Say what is trained on and asked, what was left out, how much context fitted."""
+        lines = [
+            f"train: {reason.replace('_', ' ')}: {len(ids)} "
+            f"({', '.join(ids[:3])}{', ...' if len(ids) > 3 else ''}), "
+            + ("kept all the same" if self.config.leaks == "keep" else "left out")
+            for reason, ids in sorted(self.data.leaks.items())
+        ]
+        for name, encoded in (("train", self.train), ("validation", self.validation)):
+            lines += [f"{name}: {reason}: {count}" for reason, count in encoded.counts.items()]
+        for split, name in ((self.training, "training"), (self.asked, "validation")):
+            lines.append(
+                f"{len(split.questions)} {name} questions, "
+                f"{len(split.multiple_choice)} of multiple choice"
+            )
+        lines.append(f"{len(self.choose(0))} training instances an epoch, of {len(self.train)}")
+        return lines
+
+    def data_report(self) -> dict[str, Any]:
+        """Give counts, hashes, what was left out, and the floor that any system must beat."""
+        golds = [question for question in self.asked.questions if question.has_gold]
+        echo = score_system(
+            {one.question_id: one for one in golds},
+            {one.question_id: one.question for one in golds},
+        )
+        rows = list(echo.rows.values())
+        return {
+            "train": {
+                "questions": len(self.training.questions),
+                "multiple_choice": len(self.training.multiple_choice),
+                "instances_an_epoch": len(self.choose(0)),
+                "gold": gold_hash(self.training.questions),
+                "leaks": {"handled": self.config.leaks, **self.data.leaks},
+                "notes": self.train.counts,
+            },
+            "validation": {
+                "questions": len(self.asked.questions),
+                "multiple_choice": len(self.asked.multiple_choice),
+                "gold": gold_hash(self.asked.questions),
+                "gold_answers_a_question": sum(len(q.answers) for q in golds) / max(1, len(golds)),
+                "notes": self.validation.counts,
+            },
+            "contexts": {
+                Path(name).name: sha256_of(name)[:16]
+                for name in (*self.config.contexts, *self.config.mc_contexts)
+            },
+            "contamination": self.config.contamination,
+            "echo": {
+                "f1": 100 * sum(row.f1 for row in rows) / max(1, len(rows)),
+                "rougeL": 100 * sum(row.rouge_l for row in rows) / max(1, len(rows)),
+            },
+        }
+
+    def summary(self, scores: Mapping[str, Any], report: Mapping[str, Any]) -> str:
+        """Write the best model's table, the floor, and multiple choice."""
+        echo = report["data"]["echo"]
+        lines = [
+            f"\nbest model, step {scores['step']}, {Path(self.config.output_dir) / 'best'}:",
+            render_report(scores["report"]).rstrip(),
+            f"floor (the question echoed): f1 {echo['f1']:.2f}, rougeL {echo['rougeL']:.2f}",
+        ]
+        if "mc_accuracy" in scores["metrics"]:
+            lines.append(f"multiple choice: accuracy {scores['metrics']['mc_accuracy']:.2f}")
+        figures = "  ".join(f"{name} {value:.2f}" for name, value in scores["metrics"].items())
+        return "\n".join([*lines, f"\n{figures}  {scores['signature']}"])
+
+    def _written(
+        self, item: Item, split: Split, *, fit: bool = True
+    ) -> tuple[str, tuple[str, ...]]:
+        """Write a question's input, with the notes that are counted."""
+        direct = isinstance(item, Question)
+        told = split.told(item, self.config.sentences)
+        fitted = fit_source(
+            item.question if isinstance(item, Question) else item.stem,
+            self.form,
+            options=() if direct else [choice.text for choice in item.choices],
+            context=told,
+            budget=self.config.max_source_tokens,
+            measure=self.codec.measure if fit else lambda _: 0,
+        )
+        notes = ["question is longer than the longest input"] if fitted.too_long else []
+        notes += ["context is cut"] if fitted.fitted < len(told) else []
+        return fitted.text, (*notes, f"{fitted.fitted} sentences of context")
+
+    def _targets(self, item: Item) -> list[str]:
+        if isinstance(item, Question):
+            return list(dict.fromkeys(target_text(answer, self.form) for answer in item.answers))
+        place = [choice.label for choice in item.choices].index(item.answer_key or "")
+        return [target_text(item.choices[place].text, self.form, place=place)]
+
+    def _rows(self, scored: Scored, predicted: Mapping[Any, Any]) -> list[dict[str, Any]]:
+        """Give a row a question: texts, figures, what was said, how many sentences were at hand."""
+        outputs = {one.question_id: predicted[n] for n, one in enumerate(self.asked.questions)}
+        most = self.config.sentences
+        return [
+            {
+                **row,
+                "output": outputs[row["question_id"]],
+                "sentences": len(self.asked.told(scored.questions[row["question_id"]], most)),
+            }
+            for row in as_rows(scored, ())
+        ]
+
+
+Item = Question | MultipleChoice
+Sentences = Mapping[str, Sequence[str]]
+
+
+class Split(NamedTuple):
+    """The questions of a split, direct answers first, and the sentences found for each kind."""
+
+    questions: list[Question]
+    multiple_choice: list[MultipleChoice]
+    contexts: Sentences
+    mc_contexts: Sentences
+
+    def items(self) -> list[Item]:
+        """Give all questions, direct answers first."""
+        return [*self.questions, *self.multiple_choice]
+
+    def told(self, item: Item, most: int) -> list[str]:
+        """Give a question's sentences, best first."""
+        found = self.contexts if isinstance(item, Question) else self.mc_contexts
+        return list(found.get(item.question_id, ()))[:most]
+
+    def content(self) -> str:
+        """Hash what the split holds."""
+        choice = [
+            [one.question_id, one.stem, one.choices, one.answer_key] for one in self.multiple_choice
+        ]
+        told = [self.told(item, len(self.contexts) + len(self.mc_contexts) + 1)
+                for item in self.items()]  # fmt: skip
+        return encoding_key(gold_hash(self.questions), choice, told)[:16]
+
+
+class Data(NamedTuple):
+    """Both splits, and the ids of training questions that were found to leak, by reason."""
+
+    training: Split
+    asked: Split
+    leaks: dict[str, list[str]]
+
+
+def read_data(config: ArcDaConfig) -> Data:
+    """Read both splits, keep what is evaluated out of the training, read the sentences.
+
+    Raises:
+        DataError: nothing can be trained on or evaluated, or something leaks.
+    """
+    train, validation = _questions(config, "train"), _questions(config, "validation")
+    choice = _multiple_choice(config)
+    guarded = guard(
+        train if config.direct_answers else [],
+        choice[0] if config.multiple_choice else [],
+        [*validation, *choice[1]],
+        leaks=config.leaks,
+    )
+    if not any(question.has_gold for question in validation):
+        remedy = "A blind test set cannot choose a model"
+        raise DataError("no validation question has a gold answer", remedy=remedy)
+    contexts = _contexts(config.contexts, [*train, *validation], direct=True)
+    mc_contexts = contexts
+    if config.mc_contexts and config.arc:
+        mc_contexts = _contexts(config.mc_contexts, [*choice[0], *choice[1]], direct=False)
+    return Data(
+        Split(guarded.questions, guarded.multiple_choice, contexts, mc_contexts),
+        Split(validation, choice[1], contexts, mc_contexts),
+        guarded.dropped,
+    )
+
+
+def _questions(config: ArcDaConfig, split: str) -> list[Question]:
+    file = config.train_file if split == "train" else config.validation_file
+    most = config.max_train_examples if split == "train" else config.max_validation_examples
+    found = read_gold(file) if file else read_gold(config.data_dir, split=split)
+    questions = list(found.values())[: most or None]
+    return [one for one in questions if one.has_gold] if split == "train" else questions
+
+
+def _multiple_choice(config: ArcDaConfig) -> tuple[list[MultipleChoice], list[MultipleChoice]]:
+    if not config.arc:
+        return [], []
+    known = [one for one in read_multiple_choice(config.arc) if one.answer_key is not None]
+    train = [one for one in known if one.split in ("train", None)]
+    if not train:
+        remedy = "Give ARC's train and dev files, with keys"
+        raise DataError("hold no training questions", field="arc", remedy=remedy)
+    dev = [one for one in known if one.split == "dev"]
+    return train[: config.max_train_examples or None], dev[: config.max_validation_examples or None]
+
+
+def _contexts(names: Sequence[str], items: Sequence[Item], *, direct: bool) -> Sentences:
+    """Read sentences of files; options must not have helped where a direct answer is wanted."""
+    found: dict[str, Sequence[str]] = {}
+    for name in names:
+        found |= read_contexts(name, direct_answer=direct)
+    missing = sum(item.question_id not in found for item in items)
+    if names and missing == len(items):
+        remedy = "Retrieve for the questions of both splits: `twowiki arc-da retrieve`"
+        raise DataError("hold no sentences for these questions", file=names[0], remedy=remedy)
+    return found

@@ -1,0 +1,324 @@
+"""Load any encoder-decoder or language model with its tokenizer; adapters; what is refused.
+
+In: a folder, a .gguf file or a hub name. A model that is not there is one sentence, not a stack of
+requests. Weights are float32 unless asked otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from twowiki.errors import DataError, unless_here
+
+SEQ2SEQ, CAUSAL = "seq2seq", "causal"
+
+
+class Options(Protocol):
+    """The settings that loading looks at."""
+
+    @property
+    def revision(self) -> str:
+        """Revision of a hub model."""
+
+    @property
+    def trust_remote_code(self) -> bool:
+        """Whether a model's own code may run."""
+
+
+class Place(NamedTuple):
+    """Where a model lies: a folder or hub name, and the file in it if it is a GGUF."""
+
+    name: str
+    gguf: str | None
+
+    def arguments(self, options: Options) -> dict[str, Any]:
+        """Give what `from_pretrained` takes beside the name."""
+        given: dict[str, Any] = {"trust_remote_code": options.trust_remote_code}
+        if options.revision:
+            given["revision"] = options.revision
+        return given | ({"gguf_file": self.gguf} if self.gguf else {})
+
+
+def place_of(model: str) -> Place:
+    """Find out where a model lies.
+
+    Raises:
+        DataError: it is a folder without a model, or a file that is none.
+    """
+    path = Path(model)
+    if path.suffix.lower() == ".gguf":
+        if not path.is_file():
+            raise DataError("no such file", file=model, remedy="Check the path")
+        return Place(str(path.parent), path.name)
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            found = sorted(path.glob("*.gguf"))
+            if len(found) == 1:
+                return Place(model, found[0].name)
+            remedy = "Give a folder that `save_pretrained` or train.py wrote, or a .gguf file"
+            raise DataError("holds no model (no config.json)", file=model, remedy=remedy)
+        refuse_extractive(path / "config.json", model)
+    elif path.exists():
+        remedy = "Give its folder, or a .gguf file"
+        raise DataError("is a file, not a model's folder", file=model, remedy=remedy)
+    elif model.startswith((".", "/", "~")) or model.count("/") > 1:
+        raise DataError("no such folder", file=model, remedy="Check the path")
+    return Place(model, None)
+
+
+def refuse_extractive(config: Path, model: str) -> None:
+    """Refuse a model of this package that points at text and writes none.
+
+    Raises:
+        DataError: it is one, or the file is no configuration.
+    """
+    try:
+        kind = str(json.loads(config.read_text(encoding="utf-8")).get("model_type"))
+    except (OSError, ValueError, AttributeError) as error:
+        remedy = "Mend the file, or save the model again"
+        raise DataError("is no configuration of a model", file=config, remedy=remedy) from error
+    if kind.startswith("twowiki"):
+        raise DataError(
+            "is a model that points at text and writes none",
+            file=model,
+            remedy="Ask it without --task: twowiki predict MODEL DATA OUT",
+        )
+
+
+def read_config(model: str, options: Options) -> Any:
+    """Read a model's configuration."""
+    from transformers import AutoConfig
+
+    place = place_of(model)
+    return _loaded(AutoConfig, model, place, options)
+
+
+def model_type_of(model: str, options: Options) -> str:
+    """Give a model's family, such as `t5` or `llama`."""
+    if model in NAMES:
+        return "t5" if model == "tiny-t5" else "llama"
+    return str(read_config(model, options).model_type)
+
+
+def kind_of(config: Any) -> str:
+    """Tell an encoder-decoder from a language model."""
+    return SEQ2SEQ if getattr(config, "is_encoder_decoder", False) else CAUSAL
+
+
+def load_tokenizer(model: str, options: Options, texts: Iterable[str] = (), size: int = 0) -> Any:
+    """Load a model's tokenizer, or train one for a random model; it has a padding mark.
+
+    Args:
+        model: as in `place_of`, or the name of a random model.
+        options: revision and trust.
+        texts: to train on.
+        size: of the trained vocabulary.
+    """
+    if model in NAMES:
+        return make_tokenizer(texts, size, ends=model == "tiny-t5")
+    from transformers import AutoTokenizer
+
+    tokenizer = _loaded(AutoTokenizer, model, place_of(model), options)
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
+    return tokenizer
+
+
+def load_model(model: str, options: Options, *, dtype: str = "float32", dropout: float = -1) -> Any:
+    """Load a model with the head that its kind generates with."""
+    import torch
+    import transformers
+
+    config = read_config(model, options)
+    if dropout >= 0:
+        set_dropout(config, dropout)
+    seq2seq = kind_of(config) == SEQ2SEQ
+    auto: Any = transformers.AutoModelForSeq2SeqLM if seq2seq else transformers.AutoModelForCausalLM
+    place = place_of(model)
+    given: dict[str, Any] = {"dtype": getattr(torch, dtype)}
+    if place.gguf is None:
+        return _loaded(auto, model, place, options, config=config, **given)
+    unpack = getattr(transformers, "GgufConfig", None)  # newer versions can keep weights packed
+    if unpack is not None:
+        given["quantization_config"] = unpack(dequantize=True)
+    loaded = _loaded(auto, model, place, options, **given)
+    quantizer = getattr(loaded, "hf_quantizer", None)
+    if quantizer is not None:  # the weights are plain ones now: they can be trained and saved
+        quantizer.remove_quantization_config(loaded)
+    if dropout >= 0:
+        set_dropout(loaded.config, dropout)
+    return loaded
+
+
+def build_tiny(name: str, tokenizer: Any, *, width: int, layers: int, dropout: float) -> Any:
+    """Make a random model; see `tiny`."""
+    return make_model(name, tokenizer, width=width, layers=layers, dropout=dropout)
+
+
+def set_dropout(config: Any, value: float) -> None:
+    """Set every dropout that a configuration has; families name theirs differently."""
+    for name in ("dropout_rate", "dropout", "hidden_dropout", "attention_dropout", "resid_pdrop"):
+        if isinstance(getattr(config, name, None), int | float):
+            setattr(config, name, value)
+
+
+def add_adapters(
+    model: Any, kind: str, *, rank: int, alpha: int, dropout: float, targets: list[str]
+) -> Any:
+    """Freeze a model and give its linear layers trainable low-rank adapters."""
+    import peft
+
+    wanted: Any = peft.LoraConfig(
+        r=rank,
+        lora_alpha=alpha,
+        lora_dropout=dropout,
+        target_modules=list(targets) or "all-linear",
+        task_type="SEQ_2_SEQ_LM" if kind == SEQ2SEQ else "CAUSAL_LM",
+    )
+    try:
+        with warnings.catch_warnings():  # peft asks transformers under an older name
+            warnings.simplefilter("ignore", FutureWarning)
+            return peft.get_peft_model(model, wanted)
+    except ValueError as error:
+        names = sorted({name.rpartition(".")[2] for name, _ in model.named_modules()} - {""})
+        raise DataError(
+            f"do not fit the model ({str(error).splitlines()[0]})",
+            field="lora_targets",
+            remedy=f"Its layers are called {', '.join(names[:20])}",
+        ) from None
+
+
+def checkpoint_activations(model: Any) -> None:
+    """Recompute activations instead of keeping them; the method has an older and a newer name."""
+    newer = getattr(model, "activation_checkpointing_enable", None)
+    (newer or model.gradient_checkpointing_enable)()
+
+
+def has_adapters(model: Any) -> bool:
+    """Tell a model with adapters."""
+    return hasattr(model, "peft_config")
+
+
+def save_merged(model: Any, folder: Path) -> None:
+    """Save a model with its adapters worked in, and the adapters beside it.
+
+    The model in memory is left as it is, so that a resumed run goes on bit by bit.
+    """
+    from peft.tuners.lora import LoraLayer
+
+    base = model.get_base_model()
+    layers: dict[str, Any] = {
+        name: module for name, module in base.named_modules() if isinstance(module, LoraLayer)
+    }
+    added = {
+        name: module.get_delta_weight(module.active_adapters[0]) for name, module in layers.items()
+    }
+    state: dict[str, Any] = {}
+    for name, value in base.state_dict().items():
+        if ".lora_" in name:
+            continue
+        owner = name.rpartition(".base_layer.")[0]
+        plain = name.replace(".base_layer.", ".")
+        if owner in added and name.endswith(".weight"):
+            value = value + added[owner].to(value.dtype)
+        state[plain] = value
+    base.save_pretrained(folder, state_dict=state)
+    model.save_pretrained(folder / "adapter")
+
+
+def _loaded(auto: Any, model: str, place: Place, options: Options, **more: Any) -> Any:
+    try:
+        return auto.from_pretrained(place.name, **place.arguments(options), **more)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        if isinstance(error, ImportError) and "gguf" in str(error).lower():
+            remedy = "Install it with: pip install 'twowiki[text]'"
+            raise DataError("needs the package 'gguf'", file=model, remedy=remedy) from None
+        reason = next((line for line in str(error).splitlines() if line.strip()), repr(error))
+        raise DataError(
+            f"{unless_here(place.name)}cannot be loaded ({reason.strip()})",
+            file=model,
+            remedy="Give a local folder, a .gguf file, or a hub name that can be reached",
+        ) from None
+
+
+NAMES = ("tiny-t5", "tiny-causal")
+PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
+
+
+def make_tokenizer(texts: Iterable[str], size: int, *, ends: bool) -> Any:
+    """Train a byte-level tokenizer.
+
+    Args:
+        texts: to train on.
+        size: of the vocabulary, at most.
+        ends: put the end mark after each text, as T5's tokenizers do.
+    """
+    import transformers
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+    core = Tokenizer(models.BPE())
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    core.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=max(size, 259),
+        special_tokens=[PAD, END, UNKNOWN],
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    core.train_from_iterator(texts, trainer)
+    if ends:
+        core.post_processor = processors.TemplateProcessing(
+            single=f"$A {END}", special_tokens=[(END, core.token_to_id(END))]
+        )
+    kind: Any = transformers.PreTrainedTokenizerFast
+    return kind(tokenizer_object=core, pad_token=PAD, eos_token=END, unk_token=UNKNOWN)
+
+
+def make_model(name: str, tokenizer: Any, *, width: int, layers: int, dropout: float) -> Any:
+    """Make a random model of the given size from torch's random state.
+
+    Args:
+        name: `tiny-t5` or `tiny-causal` (a small Llama).
+        tokenizer: whose vocabulary it has.
+        width: of its states; heads are 16 wide.
+        layers: of the encoder (the decoder has half as many) or of the language model.
+        dropout: below 0: none.
+    """
+    import transformers
+
+    heads = max(1, width // 16)
+    marks: dict[str, Any] = {
+        "pad_token_id": tokenizer.pad_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
+    }
+    if name == "tiny-t5":
+        config: Any = transformers.T5Config(
+            vocab_size=len(tokenizer),
+            d_model=width,
+            d_kv=16,
+            d_ff=2 * width,
+            num_layers=layers,
+            num_decoder_layers=max(1, layers // 2),
+            num_heads=heads,
+            dropout_rate=max(0.0, dropout),
+            **marks | {"decoder_start_token_id": tokenizer.pad_token_id},
+        )
+        return transformers.T5ForConditionalGeneration(config)
+    config = transformers.LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=width,
+        intermediate_size=2 * width,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        num_key_value_heads=heads,
+        max_position_embeddings=4096,
+        attention_dropout=max(0.0, dropout),
+        bos_token_id=None,
+        tie_word_embeddings=True,
+        **marks,
+    )
+    return transformers.LlamaForCausalLM(config)

@@ -1,0 +1,148 @@
+"""2WikiMultiHopQA as text to text: answer, supporting sentences and triples in one output."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from twowiki.data.schema import Example
+from twowiki.errors import DataError
+from twowiki.text2text.pairs import Pair
+from twowiki.text2text.settings import TwoWikiTextConfig
+from twowiki.text2text.task import TextTask
+from twowiki.text2text.two_wiki_format import fit_source, parse_output, source_of, target_of
+from twowiki.training import evaluation, reports
+from twowiki.training.data import Source, find_sources
+from twowiki.training.task import Outcome
+
+
+class TwoWikiTextTask(TextTask):
+    """Trains on questions with their contexts, read from wherever they lie, streamed.
+
+    Args:
+        config: the run's settings.
+    """
+
+    sources: tuple[Source, Source]
+    examples: list[Example]
+
+    def __init__(self, config: TwoWikiTextConfig) -> None:
+        super().__init__(config)
+        self.config = config
+        self.contents: list[str] = []
+
+    def read_data(self) -> None:
+        """Find the data, and read the questions that are evaluated."""
+        self.sources = find_sources(self.config)
+        self.contents = [source.content() for source in self.sources]
+        self.examples = list(self.sources[1].examples())
+        if not self.examples:
+            raise DataError("holds no examples", file=self.sources[1].name, field="validation")
+
+    def identity(self) -> list[str]:
+        """Give the hashes of the training and the validation data."""
+        return self.contents
+
+    def texts(self) -> Iterator[str]:
+        """Give the training questions with their contexts, and their targets."""
+        for example in self.sources[0].examples():
+            yield source_of(example)
+            yield target_of(example)
+
+    def train_pairs(self) -> Iterator[Pair]:
+        """Give a pair an example that has its gold."""
+        for group, example in enumerate(self.sources[0].examples()):
+            if example.has_gold:
+                source, notes = self._written(example)
+                yield Pair(group, 0, source, target_of(example), notes)
+
+    def eval_pairs(self) -> Iterator[Pair]:
+        """Give each question with its context."""
+        for group, example in enumerate(self.examples):
+            source, notes = self._written(example)
+            yield Pair(group, 0, source, "", notes)
+
+    def format_of(self) -> dict[str, Any]:
+        """Give the format that belongs to the trained model."""
+        return {
+            "task": "two_wiki",
+            "preset": "numbered",
+            "max_source_tokens": self.config.max_source_tokens,
+        }
+
+    def fixed_format(self) -> dict[str, Any]:
+        """Give what a start must share; the length may grow."""
+        return {"task": "two_wiki", "preset": "numbered"}
+
+    def score(self, predicted: Mapping[Any, Any]) -> Outcome:
+        """Read the texts and score them with the joint metric."""
+        parsed = [parse_output(predicted[n], example) for n, example in enumerate(self.examples)]
+        predictions = [one.prediction for one in parsed]
+        scored = evaluation.score_predictions(self.examples, predictions, self.config.aliases_file)
+        self.metrics = dict(scored.metrics)
+        faults: Counter[str] = Counter()
+        for one in parsed:
+            faults.update(one.faults)
+        ids = [example.id for example in self.examples]
+        files = {
+            "predictions.json": evaluation.to_official(ids, predictions),
+            "outputs.json": {name: predicted[number] for number, name in enumerate(ids)},
+            "scores.json": {**scored._asdict(), "faults": dict(sorted(faults.items()))},
+        }
+        return Outcome(scored.metrics, files)
+
+    def describe(self) -> list[str]:
+        """Say what was encoded, and what did not fit."""
+        lines = [
+            f"{name}: {reason}: {count}"
+            for name, encoded in (("train", self.train), ("validation", self.validation))
+            for reason, count in encoded.counts.items()
+        ]
+        asked = f"{len(self.validation)} validation questions,"
+        return [*lines, f"{len(self.train)} training questions, {asked}"]
+
+    def data_report(self) -> dict[str, Any]:
+        """Give where the data came from, its hashes, and what did not fit."""
+        encoded = {"train": self.train, "validation": self.validation}
+        return {
+            source.split: {
+                "source": source.name,
+                "config": source.config,
+                "content": content,
+                "questions": len(found),
+                "notes": found.counts,
+            }
+            for source, content, found in zip(
+                self.sources, self.contents, encoded.values(), strict=True
+            )
+        }
+
+    def report(self) -> dict[str, Any]:
+        """Add the ceiling: gold written as text and read back."""
+        examples = self.examples[: self.config.ceiling_examples]
+        said = [parse_output(target_of(example), example).prediction for example in examples]
+        ceiling = evaluation.score_predictions(examples, said, self.config.aliases_file)
+        return {**super().report(), "ceiling": ceiling._asdict() | {"examples": len(examples)}}
+
+    def summary(self, scores: Mapping[str, Any], report: Mapping[str, Any]) -> str:
+        """Write the tables of the ceiling and of the best model, and what could not be read."""
+        ceiling = report["ceiling"]
+        best = Path(self.config.output_dir) / "best"
+        lines = [
+            f"\nceiling of the text form ({ceiling['examples']} examples):",
+            reports.render_by_type(ceiling["by_type"], ceiling["metrics"]),
+            f"\nbest model, step {scores['step']}, {best}:",
+            reports.render_by_type(scores["by_type"], scores["metrics"]),
+        ]
+        lines += [f"outputs: {reason}: {count}" for reason, count in scores["faults"].items()]
+        return "\n".join([*lines, f"\n{reports.headline(scores['metrics'], scores['signature'])}"])
+
+    def _written(self, example: Example) -> tuple[str, tuple[str, ...]]:
+        fitted = fit_source(
+            example, budget=self.config.max_source_tokens, measure=self.codec.measure
+        )
+        notes = ["question is longer than the longest input"] if fitted.too_long else []
+        notes += ["context is cut"] if fitted.kept < fitted.sentences else []
+        return fitted.text, tuple(notes)

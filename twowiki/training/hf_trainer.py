@@ -1,0 +1,73 @@
+"""What `transformers.Trainer` needs to evaluate a model of this package with the joint metric.
+
+Pass `label_names=LABEL_NAMES`, a `Collator` of `twowiki.models.processing_baseline` (for the
+encoder an `EncoderCollator` of `twowiki.models.processing_encoder`) and
+`compute_metrics=joint_metrics(...)`; `eval_joint_f1` and the other figures then appear beside
+`eval_loss`, and can choose the best model. Windows are evaluated in their order. `Trainer` keeps
+every logit of an evaluation in memory: `train.py` is the better way for a whole split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy
+import torch
+from torch import Tensor
+
+from twowiki.data.schema import Example
+from twowiki.models.configuration_baseline import TwoWikiConfig
+from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
+from twowiki.models.decoding import score_windows
+from twowiki.models.decoding_encoder import score_records
+from twowiki.models.features import Window
+from twowiki.models.outputs import POINTERS
+from twowiki.training.encoder import decode
+from twowiki.training.evaluation import answer_examples, score_predictions, to_prediction
+
+HEADS = (
+    "start_logits",
+    "end_logits",
+    "answer_type_logits",
+    "support_logits",
+    "relation_logits",
+    *(f"{name}_logits" for name in POINTERS),
+)
+
+
+def joint_metrics(
+    windows: Sequence[Window],
+    examples: Sequence[Example],
+    config: TwoWikiConfig | TwoWikiEncoderConfig,
+) -> Callable[[Any], dict[str, float]]:
+    """Make `compute_metrics` for an evaluation over these windows of these examples."""
+    encoder = config.model_type == TwoWikiEncoderConfig.model_type
+    score: Callable[..., Any] = score_records if encoder else score_windows
+
+    def compute(evaluated: Any) -> dict[str, float]:
+        given = dict(zip(HEADS, evaluated.predictions, strict=True))
+        scored: dict[int, Any] = {}
+        for number, window in enumerate(windows):
+            output = SimpleNamespace(
+                **{name: one_window(values[number], name, window) for name, values in given.items()}
+            )
+            scored[number] = score(output, [window], config)[0]
+        if encoder:
+            said = decode(scored.values(), examples, cast(TwoWikiEncoderConfig, config))
+        else:
+            answers = answer_examples(scored, examples, cast(TwoWikiConfig, config))
+            said = [to_prediction(one) for one in answers]
+        return score_predictions(examples, said).metrics
+
+    return compute
+
+
+def one_window(values: Any, name: str, window: Window) -> Tensor:
+    """Cut what `Trainer` padded (with -100) off one window's logits: (1, ...)."""
+    if name == "support_logits":
+        values = values[: max(1, len(window.sentences))]
+    elif name not in ("answer_type_logits", "relation_logits"):
+        values = values[: max(1, len(window.token_ids))]
+    return torch.from_numpy(numpy.asarray(values)).unsqueeze(0)

@@ -1,0 +1,154 @@
+"""Patterns filled into sentences, with the links in them and the statements they make.
+
+A `Page` keeps what its sentences have named so far: a fact is said only where its object has not
+been named before, so that the first sentence that names an object is the one that states it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from twowiki.worlds.random_draws import Chance
+from twowiki.worlds.registry import Registry
+
+_SLOT = re.compile(r"\{(a )?(\w+)\}")
+NOTHING = -1
+
+
+class Slot(NamedTuple):
+    """What may fill a slot: its text; the entity it names or the date it says; its property."""
+
+    text: str
+    entity: int = NOTHING
+    prop: int = 0
+    date: int = 0
+
+
+NO_SLOT = Slot("", NOTHING - 1)
+
+
+class Pattern(NamedTuple):
+    """A pattern taken apart: literals and slots in turn ("a" before a slot is its article)."""
+
+    text: str
+    pieces: tuple[tuple[str, bool, str], ...]
+    slots: frozenset[str]
+
+
+class Mention(NamedTuple):
+    """A link: the sentence, characters half-open within it, and the entity named."""
+
+    sent_id: int
+    start: int
+    end: int
+    entity: int
+
+
+@cache
+def parse_pattern(text: str) -> Pattern:
+    """Take a pattern apart."""
+    pieces = []
+    place = 0
+    for match in _SLOT.finditer(text):
+        pieces.append((text[place : match.start()], bool(match[1]), match[2]))
+        place = match.end()
+    pieces.append((text[place:], False, ""))
+    return Pattern(text, tuple(pieces), frozenset(slot for _, _, slot in pieces if slot))
+
+
+@cache
+def _parse_all(patterns: tuple[str, ...]) -> tuple[Pattern, ...]:
+    return tuple(map(parse_pattern, patterns))
+
+
+class Page:
+    """One summary in the making.
+
+    Attributes:
+        sentences: what has been said.
+        mentions: the links in it.
+        claims: (property, entity or 0, date or 0) that the entity has; a number below 0 is
+            Wikidata's own item of that number.
+        named: entities that stand in the text, in whatever role.
+    """
+
+    def __init__(self, registry: Registry, entity: int, chance: Chance) -> None:
+        self.registry, self.entity, self.chance = registry, entity, chance
+        self.sentences: list[str] = []
+        self.mentions: list[Mention] = []
+        self.claims: list[tuple[int, int, int]] = []
+        self.named: set[int] = {entity, *registry.inside.get(entity, ())}
+        self._years: set[int] = set()
+        self._used: set[str] = set()
+
+    def fits(self, slot: Slot) -> bool:
+        """Tell whether a fact is news: its object has not been named before."""
+        if not slot.prop:
+            return True
+        if slot.entity != NOTHING:
+            return slot.entity not in self.named
+        exact = slot.date % 10000 != 0
+        return exact or slot.date // 10000 not in self._years
+
+    def say(self, patterns: Sequence[str], slots: Mapping[str, Slot]) -> bool:
+        """Say one of the patterns; tell whether there was one to say.
+
+        Args:
+            patterns: to draw from.
+            slots: what is known.
+        """
+        known = slots.keys()
+        fitting = [
+            pattern
+            for pattern in _parse_all(tuple(patterns))
+            if pattern.slots <= known
+            and pattern.text not in self._used
+            and all(self.fits(slots[name]) for name in pattern.slots)
+        ]
+        if not fitting:
+            return False
+        chosen = self.chance.pick(fitting)
+        self._used.add(chosen.text)
+        self._write(chosen, slots)
+        return True
+
+    def _write(self, pattern: Pattern, slots: Mapping[str, Slot]) -> None:
+        sent_id = len(self.sentences)
+        written: list[str] = []
+        length = 0
+        for literal, article, name in pattern.pieces:
+            if not name:
+                written.append(literal)
+                break
+            slot = slots[name]
+            if article:
+                literal += "an " if slot.text[:1] in "AEIOUaeio" else "a "
+            written += [literal, slot.text]
+            start = length + len(literal)
+            length = start + len(slot.text)
+            self._note(slot, sent_id, start, length)
+        text = "".join(written)
+        self.sentences.append(text[:1].upper() + text[1:])
+
+    def _note(self, slot: Slot, sent_id: int, start: int, end: int) -> None:
+        """Remember what a slot named and stated."""
+        if slot.entity != NOTHING:
+            if self.registry.titles[slot.entity] is not None and slot.entity != self.entity:
+                self.mentions.append(Mention(sent_id, start, end, slot.entity))
+            self.named.add(slot.entity)
+            self.named.update(self.registry.inside.get(slot.entity, ()))
+        if slot.date:
+            self._years.add(slot.date // 10000)
+        if slot.prop:
+            claim = (slot.prop, max(slot.entity, 0), slot.date)
+            if claim not in self.claims:
+                self.claims.append(claim)
+
+    def add_quietly(self, prop: int, entities: Iterable[int]) -> None:
+        """State what no sentence says; nothing that a sentence names for another reason."""
+        for entity in entities:
+            if entity not in self.named and (prop, entity, 0) not in self.claims:
+                self.claims.append((prop, entity, 0))
