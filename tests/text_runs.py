@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from accelerate.state import AcceleratorState, GradientState, PartialState
 
-import train
+from twowiki import train
 
 SMALL = {
     "model": "tiny-t5",

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from twowiki.metric.score import score
-from twowiki.metric.results import ALL, EMPTY, NONE, part_of
-from twowiki.metric.scoring import Scorer
 
 from tests.joint_files import load_script
 from twowiki.metric import evidence, normalization, scoring
+from twowiki.metric.results import ALL, EMPTY, NONE, part_of
+from twowiki.metric.score import score
+from twowiki.metric.scoring import Scorer
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "joint_evaluator.jsonl"
 CASES = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]

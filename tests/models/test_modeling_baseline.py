@@ -291,7 +291,12 @@ def test_a_saved_folder_is_self_contained(tmp_path: Path) -> None:
     model, _ = model_and_windows()
     model.save_pretrained(tmp_path)
     code = {path.name for path in tmp_path.glob("*.py")}
-    assert {"modeling_baseline.py", "configuration_baseline.py", "gru.py", "tokenization_baseline.py"} <= code
+    assert {
+        "modeling_baseline.py",
+        "configuration_baseline.py",
+        "gru.py",
+        "tokenization_baseline.py",
+    } <= code
     for path in tmp_path.glob("*.py"):
         for line in path.read_text(encoding="utf-8").splitlines():
             assert not line.startswith(("from twowiki", "import twowiki")), path

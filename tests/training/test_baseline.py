@@ -268,7 +268,7 @@ def test_a_batch_that_does_not_fit_is_made_smaller(
 ) -> None:
     monkeypatch.syspath_prepend(str(ROOT))
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
-    import train
+    from twowiki import train
     from twowiki.training import evaluation
 
     make_loader = evaluation.make_loader
@@ -303,7 +303,7 @@ def test_what_cannot_work_is_said_before_training(
 ) -> None:
     monkeypatch.syspath_prepend(str(ROOT))
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
-    import train
+    from twowiki import train
 
     assert train.main(["--output_dir", str(tmp_path), *SMALL, "--max_steps", "1", *flags]) == 2
     assert said in capsys.readouterr().err
