@@ -443,7 +443,7 @@ MODEL_FAULTS = [
     (cut("model.safetensors"), "cut off"),
     (text("model.safetensors", "<!DOCTYPE html>"), "cut off"),
     (remove("tokenizer.json"), "no tokenizer"),
-    (remove("recurrence.py"), "needs recurrence.py"),
+    (remove("gru.py"), "needs recurrence.py"),
     (remove("pipeline.py"), "needs pipeline.py"),
     (edit("config.json", auto_map={"AutoModel": "a/b--modeling.X"}), "another repository"),
     (edit("config.json", auto_map=None), "names no code"),
