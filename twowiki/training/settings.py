@@ -21,6 +21,8 @@ import yaml
 
 from twowiki.errors import DataError, require_file
 
+CONFIGS = Path(__file__).parent / "configs"
+
 
 def described(default: Any, text: str) -> Any:
     """Make a field with its help text."""
@@ -125,7 +127,9 @@ def read_settings(
         description=f"{description} Every setting can also stand in the YAML file that --config "
         "names; a flag wins over it.",
     )
-    parser.add_argument("--config", default="", metavar="FILE", help="YAML file of settings")
+    parser.add_argument(
+        "--config", default="", metavar="NAME", help="packaged configuration or YAML file"
+    )
     hints, options = typing.get_type_hints(kind), kind.option_types()
     for one in fields(kind):
         if one.name != "model_options":
@@ -165,11 +169,23 @@ def make_settings(kind: type[C], values: dict[str, Any], *, file: str | None = N
     return kind(**values)
 
 
+def config_names() -> list[str]:
+    """Return the names of the packaged configurations."""
+    return sorted(path.stem for path in CONFIGS.glob("*.yaml"))
+
+
+def find_config(name: str) -> Path:
+    """Return a configuration's file: the path itself, or the packaged one of this name."""
+    packaged = CONFIGS / f"{name}.yaml"
+    if not Path(name).is_file() and name in config_names():
+        return packaged
+    return require_file(name, f"Use a YAML file or one of {', '.join(config_names())}")
+
+
 def read_yaml(path: str) -> dict[str, Any]:
-    """Read a YAML file of settings."""
-    require_file(path, "Give an existing file to --config, such as configs/tiny.yaml")
+    """Read a YAML file of settings, or a packaged configuration by its name."""
     try:
-        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        values = yaml.safe_load(find_config(path).read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise DataError(f"is no YAML: {error}", file=path) from error
     if not isinstance(values, dict):
