@@ -41,7 +41,12 @@ def report_of_a_run(**changes: Any) -> dict[str, Any]:
             "train": {**data, "windows": 40, "not_encoded": {"answer_not_found": 3}},
             "validation": {**data, "source": "dev.json", "windows": 9, "not_encoded": {}},
         },
-        "config": {"settings": "corrected", "vectors": "", "optimizer": "adamw", "metric": "f1"},
+        "config": {
+            "settings": "corrected",
+            "vectors": "",
+            "optim": "adamw",
+            "metric_for_best_model": "f1",
+        },
         "versions": {"python": "3.11.7", "torch": "2.13.0"},
         "hardware": {"device": "CPU", "processes": 1, "threads": 1},
         "commit": "abc123",

@@ -16,7 +16,7 @@ from twowiki.hub.model_card import (
     is_unedited,
     make_card,
     public_command,
-    render_card,
+    render_model_card,
     write_model_card,
 )
 
@@ -39,7 +39,7 @@ def loaded(card: str) -> Any:
 
 
 def test_the_hub_reads_every_score_of_the_report() -> None:
-    data = loaded(render_card(report_of_a_run(), CONFIG, "me/m")).data
+    data = loaded(render_model_card(report_of_a_run(), CONFIG, "me/m")).data
     figures = {result.metric_name: result.metric_value for result in data.eval_results}
     assert figures == {
         name: 63.137 if name == "joint_f1" else 50.0
@@ -53,7 +53,7 @@ def test_the_hub_reads_every_score_of_the_report() -> None:
 
 
 def test_everything_that_a_reader_wants_is_said() -> None:
-    card = render_card(report_of_a_run(), CONFIG, "me/m")
+    card = render_model_card(report_of_a_run(), CONFIG, "me/m")
     for said in (
         "| comparison | 4 | 50.00 |",
         "| all | 9 | 50.00 |",
@@ -75,7 +75,7 @@ def test_everything_that_a_reader_wants_is_said() -> None:
 
 
 def test_places_of_the_machine_are_not_told() -> None:
-    assert "/home/me" not in render_card(report_of_a_run(), CONFIG, "me/m")
+    assert "/home/me" not in render_model_card(report_of_a_run(), CONFIG, "me/m")
     command = ["/a/b/train.py", "--data_dir", "/home/me/x y/dev.json", "--rate=1/2", "~/z/w"]
     assert public_command(command) == "train.py --data_dir dev.json --rate=1/2 w"
 
@@ -89,7 +89,7 @@ def test_places_of_the_machine_are_not_told() -> None:
 )
 def test_invented_data_is_told_first(name: str, said: str) -> None:
     source = {"source": name, "windows": 9}
-    card = render_card(
+    card = render_model_card(
         report_of_a_run(data={"train": source, "validation": source}), CONFIG, "me/m"
     )
     assert f"**Trained on {said}**: it knows nothing of the real world" in card
@@ -99,25 +99,87 @@ def test_invented_data_is_told_first(name: str, said: str) -> None:
 def test_another_task_has_its_own_figures() -> None:
     scores = {"metrics": {"f1": 31.5, "rougeL": 30.25}, "signature": "arc_da|v:0.1.0"}
     report = report_of_a_run(scores=scores, ceiling=None)
-    card = render_card(report, {"architectures": ["T5ForConditionalGeneration"]}, "me/t5")
+    card = render_model_card(report, {"architectures": ["T5ForConditionalGeneration"]}, "me/t5")
     assert "| all |  | 31.50 | 30.25 |" in card
     assert "T5ForConditionalGeneration.from_pretrained" in card
     assert {r.metric_name for r in loaded(card).data.eval_results} == {"f1", "rougeL"}
 
 
+TEXT_CONFIG = {"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]}
+
+
+@pytest.fixture
+def text_run(tmp_path: Path) -> Path:
+    """The best model of a text-to-text run on ARC-DA, as training leaves it."""
+    folder = tmp_path / "run" / "best"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(json.dumps(TEXT_CONFIG), encoding="utf-8")
+    text_format = json.dumps({"task": "arc_da", "preset": "arcda"})
+    (folder / "text_format.json").write_text(text_format, encoding="utf-8")
+    summary = {"n": 20, "intervals": {"f1": [30.0, 33.0], "rougeL": [29.0, 32.0]}}
+    report = report_of_a_run(
+        model="google/t5-v1_1-base",
+        scores={
+            "metrics": {"f1": 31.5, "rougeL": 30.25, "mc_accuracy": 40.0},
+            "by_type": {"easy": {"f1": 35.0, "rougeL": 34.0}},
+            "signature": "arc_da|v:0.1.0",
+            "report": summary,
+        },
+        ceiling=None,
+        data={
+            "train": {"questions": 9, "gold": "ab" * 32, "notes": {"context is cut": 2}},
+            "validation": {"questions": 20, "gold": "cd" * 32, "notes": {}},
+            "contamination": "unknown",
+        },
+    )
+    (folder.parent / "report.json").write_text(json.dumps(report), encoding="utf-8")
+    return folder
+
+
+def test_a_text_model_gets_the_full_card(text_run: Path) -> None:
+    assert write_model_card(text_run, repo="me/t5")
+    card = (text_run / "README.md").read_text(encoding="utf-8")
+    data = loaded(card).data
+    assert data.language == "en"
+    assert data.base_model == "google/t5-v1_1-base"
+    assert data.pipeline_tag == "text2text-generation"
+    assert data.tags == ["ARC-DA", "science", "text-to-text"]
+    assert {one.dataset_name for one in data.eval_results} == {"ARC-DA"}
+    for text in (
+        "# T5ForConditionalGeneration, corrected",
+        '"preset": "arcda"',
+        "twowiki predict --model me/t5 --task arc_da DATA OUT",
+        "| started from | google/t5-v1_1-base |",
+        "| train data | 9 questions, gold abababababab, 2 context is cut |",
+        "| contamination | unknown |",
+        "| easy |  | 35.00 | 34.00 |  |",
+        "| all | 20 | 31.50 | 30.25 | 40.00 |",
+        "| 95% interval |  | 30.0-33.0 | 29.0-32.0 |  |",
+        "torch 2.13.0",
+    ):
+        assert text in card, text
+
+
+def test_a_model_that_started_from_nothing_names_no_base() -> None:
+    card = render_model_card(report_of_a_run(model="tiny-t5"), TEXT_CONFIG, "me/t5")
+    assert "started from" not in card
+    assert loaded(card).data.base_model is None
+    assert loaded(card).data.license == "apache-2.0"
+
+
 def test_a_started_from_model_is_named() -> None:
     config = CONFIG | {"backbone_name": "someone/encoder"}
-    card = render_card({}, config, "me/m")
+    card = render_model_card({}, config, "me/m")
     assert loaded(card).data.base_model == "someone/encoder"
     assert loaded(card).data.license is None
-    local = render_card({}, CONFIG | {"backbone_name": "/home/me/encoder"}, "me/m")
+    local = render_model_card({}, CONFIG | {"backbone_name": "/home/me/encoder"}, "me/m")
     assert "/home/me" not in local
     assert "| started from | encoder |" in local
 
 
 def test_without_a_report_nothing_is_claimed() -> None:
-    card = render_card({}, CONFIG, "me/m")
-    assert "None are known" in card
+    card = render_model_card({}, CONFIG, "me/m")
+    assert "Unknown: the folder came without the report" in card
     assert loaded(card).data.eval_results is None
 
 
@@ -163,7 +225,7 @@ def test_its_example_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     code = make_card(folder, str(folder)).split("```python\n")[1].split("```")[0]
     names: dict[str, Any] = {}
     exec(code, names)
-    assert isinstance(names["said"]["answer"], str)
+    assert isinstance(names["prediction"]["answer"], str)
 
 
 def test_the_card_of_the_reported_run_is_written_by_code() -> None:

@@ -522,8 +522,8 @@ DATA_FAULTS = [
         ),
         "other splits",
     ),
-    (lambda folder: next(folder.rglob("test*.parquet")).unlink(), "is not there"),
-    (lambda folder: (folder / "data").rename(folder / "moved"), "is not there"),
+    (lambda folder: next(folder.rglob("test*.parquet")).unlink(), "does not exist"),
+    (lambda folder: (folder / "data").rename(folder / "moved"), "does not exist"),
     (text("README.md", "---\n: [\n---\n"), "header is broken"),
 ]
 

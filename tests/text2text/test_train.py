@@ -17,6 +17,7 @@ from tests.text_runs import losses, metrics, read, run_training
 from twowiki.arc_da.metric.report import Settings, make_report, score_system
 from twowiki.arc_da.sources import read_gold
 from twowiki.data.schema import to_official
+from twowiki.hub.model_card import is_unedited
 from twowiki.training.tiny_data import tiny_examples
 
 pytestmark = pytest.mark.slow
@@ -109,7 +110,9 @@ def test_a_run_leaves_everything_that_it_promises(
     }
     card = (tmp_path / "out" / "best" / "README.md").read_text(encoding="utf-8")
     assert '"preset": "arcda"' in card
-    assert f"| f1 | {scores['metrics']['f1']:.2f} |" in card
+    assert f"| all | 20 | {scores['metrics']['f1']:.2f} |" in card
+    assert "model-index:" in card
+    assert is_unedited(card)
 
 
 def test_the_best_model_says_elsewhere_what_it_said_in_training(

@@ -1,6 +1,6 @@
-"""The dataset card, written from the Parquet files themselves, so that the two agree.
+"""Write a dataset card from the Parquet files that it describes, and check that the two agree.
 
-The YAML part holds configs, typed features and sizes; `load_dataset(folder)` reads it.
+The YAML header holds configs, typed features and sizes; `load_dataset(folder)` reads it.
 """
 
 from __future__ import annotations
@@ -15,38 +15,15 @@ from twowiki.data.schema import DEFAULT_CONFIG, SPLITS
 from twowiki.data.splits import split_of
 from twowiki.errors import DataError
 from twowiki.io.files import write_text
+from twowiki.io.templates import render_template
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
 _FRONT = re.compile(r"---[ \t]*\n(?P<yaml>.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S | re.M)
 _START, _END = "<!-- sizes -->", "<!-- /sizes -->"
-_COLUMNS = """\
-| column | type | what |
-|---|---|---|
-| id | string | the record's id; it leaks the question type, never show it to a model |
-| question | string | |
-| type | class label | comparison, inference, compositional, bridge_comparison |
-| context | list of {title, sentences} | the paragraphs, cut into sentences |
-| supporting_facts | list of {title, sent_id} | gold sentences, `sent_id` from 0 in its paragraph |
-| evidences | list of {subject, relation, object} | the reasoning path as triples |
-| evidences_id | list of {subject_id, relation, object_id} | Wikidata ids, if the release has them |
-| answer, answer_id | string | None where hidden |
-| entity_ids | list of strings | the entities of the gold paragraphs |
-"""
-_ARC_DA_COLUMNS = """\
-| column | type | what |
-|---|---|---|
-| question_id, tag | string | prefix + ARC's id; ARC's set and split |
-| question | string | |
-| answers | list of strings | empty where hidden |
-| difficulty | class label | easy, challenge |
-| source_split | string | the split of ARC that it comes from |
-| choices | list of {label, text} | ARC's options, where ARC's files were given |
-| answer_key | string | the label of ARC's right option |
-"""
 
 
-class Split(NamedTuple):
-    """One split of an exported config: rows, bytes, files."""
+class ExportedSplit(NamedTuple):
+    """One split of an exported config: rows, stored bytes, bytes in memory, files."""
 
     rows: int
     stored: int
@@ -60,19 +37,19 @@ def write_dataset_card(folder: str | PathLike[str]) -> None:
 
 
 def render_dataset_card(folder: str | PathLike[str]) -> str:
-    """Give the text of the card for the exported configs in a folder.
+    """Return the text of the card for the exported configs in a folder.
 
-    In a card that is there already, only configs, features and sizes are replaced.
+    In an existing card only configs, features and sizes are replaced.
     """
     import yaml
 
-    place = Path(folder)
-    configs = [(path.name, *_read_config(path)) for path in _config_folders(place)]
+    root = Path(folder)
+    configs = [(path.name, *_read_config(path)) for path in _config_folders(root)]
     if not configs:
         raise DataError("no exported config", file=folder, remedy="Run `twowiki export` first")
     names = [name for name, _, _ in configs]
     first = DEFAULT_CONFIG if DEFAULT_CONFIG in names else names[0]
-    header, body = read_card(place / "README.md")
+    header, body = read_card(root / "README.md")
     sizes = _sizes(configs)
     if body is None:
         header, body = (
@@ -92,29 +69,29 @@ def render_dataset_card(folder: str | PathLike[str]) -> str:
 
 
 def check_dataset_card(folder: str | PathLike[str]) -> None:
-    """Raise if a folder's card says other columns, sizes or files than are there.
+    """Raise if a folder's card describes other columns, sizes or files than are there.
 
-    A card that says nothing of them is left to `datasets`, which then reads the files' own.
+    A card without them is left to `datasets`, which then reads the files' own.
     """
-    place = Path(folder)
-    header, _ = read_card(place / "README.md")
+    root = Path(folder)
+    header, _ = read_card(root / "README.md")
     patterns = {str(one.get("config_name")): _patterns(one) for one in _dicts(header, "configs")}
     for paths in patterns.values():
-        if missing := [path for path in paths if not any(place.glob(path))]:
-            raise _stale(place, f"the card names {missing[0]}, which is not there")
-    for said in _dicts(header, "dataset_info"):
-        name = str(said.get("config_name"))
+        if missing := [path for path in paths if not any(root.glob(path))]:
+            raise _stale(root, f"the card names {missing[0]}, which does not exist")
+    for described in _dicts(header, "dataset_info"):
+        name = str(described.get("config_name"))
         if any(not path.startswith(f"{name}/") for path in patterns.get(name, [""])):
             continue  # not laid out by an export
-        features, splits = _read_config(place / name)
-        true = _yaml_info(name, features, splits)
+        features, splits = _read_config(root / name)
+        actual = _yaml_info(name, features, splits)
         for part in ("features", "splits"):
-            if said.get(part) != true[part]:
-                raise _stale(place, f"the card says other {part} of {name!r} than its files have")
+            if described.get(part) != actual[part]:
+                raise _stale(root, f"the card has other {part} of {name!r} than its files")
     named = {path.partition("/")[0] for paths in patterns.values() for path in paths}
-    left = sorted({path.name for path in _config_folders(place)} - named)
+    left = sorted({path.name for path in _config_folders(root)} - named)
     if patterns and left:
-        raise _stale(place, f"the card leaves out the files in {left[0]}")
+        raise _stale(root, f"the card does not list the files in {left[0]}")
 
 
 def _dicts(header: dict[str, Any], key: str) -> list[dict[str, Any]]:
@@ -124,7 +101,7 @@ def _dicts(header: dict[str, Any], key: str) -> list[dict[str, Any]]:
 
 
 def _patterns(config: dict[str, Any]) -> list[str]:
-    """List the paths of a config's files in a card, in the forms that a card may have."""
+    """List the paths of a config's files in a card, whatever form they have there."""
     files = config.get("data_files")
     paths = [one.get("path") if isinstance(one, dict) else one for one in _listed(files)]
     return [str(path) for given in paths for path in _listed(given) if path]
@@ -134,22 +111,22 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _stale(place: Path, problem: str) -> DataError:
+def _stale(root: Path, problem: str) -> DataError:
     remedy = "Run `twowiki export` again, which renews both"
-    return DataError(problem, file=place / "README.md", remedy=remedy)
+    return DataError(problem, file=root / "README.md", remedy=remedy)
 
 
 def read_card(path: Path) -> tuple[dict[str, Any], str | None]:
     """Read a card's YAML header and its text; no text where there is no card yet.
 
     Raises:
-        DataError: it is no text, or its header is broken; nothing is guessed.
+        DataError: the card is not text, or its header is broken; nothing is guessed.
     """
     import yaml
 
     if not path.exists():
         return {}, None
-    remedy = "Mend it, or remove the file to have a new card written"
+    remedy = "Fix it, or remove the file to have a new card written"
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -178,8 +155,8 @@ def _header(names: list[str]) -> dict[str, Any]:
     }
 
 
-def _config_folders(place: Path) -> list[Path]:
-    found = {path.parent for path in place.glob("*/*.parquet")}
+def _config_folders(root: Path) -> list[Path]:
+    found = {path.parent for path in root.glob("*/*.parquet")}
     order = list(releases.VERSIONS)
     return sorted(
         (path for path in found if not path.name.startswith(".")),
@@ -187,7 +164,7 @@ def _config_folders(place: Path) -> list[Path]:
     )
 
 
-def _read_config(folder: Path) -> tuple[Any, dict[str, Split]]:
+def _read_config(folder: Path) -> tuple[Any, dict[str, ExportedSplit]]:
     """Read features and sizes of one config from its files' footers."""
     import pyarrow.parquet
     from datasets import Features
@@ -203,7 +180,7 @@ def _read_config(folder: Path) -> tuple[Any, dict[str, Split]]:
             size += sum(footer.row_group(n).total_byte_size for n in range(footer.num_row_groups))
             features = Features.from_arrow_schema(pyarrow.parquet.read_schema(path))
         if files:
-            splits[split] = Split(rows, stored, size, [path.name for path in files])
+            splits[split] = ExportedSplit(rows, stored, size, [path.name for path in files])
     return features, splits
 
 
@@ -217,13 +194,13 @@ def _license(names: list[str]) -> str:
     return found.pop() or "unknown" if len(found) == 1 else "other"
 
 
-def _yaml_config(name: str, splits: dict[str, Split], first: bool) -> dict[str, Any]:
+def _yaml_config(name: str, splits: dict[str, ExportedSplit], first: bool) -> dict[str, Any]:
     files = [{"split": split, "path": f"{name}/{split}-*.parquet"} for split in splits]
     config: dict[str, Any] = {"config_name": name, "data_files": files}
     return {**config, "default": True} if first else config
 
 
-def _yaml_info(name: str, features: Any, splits: dict[str, Split]) -> dict[str, Any]:
+def _yaml_info(name: str, features: Any, splits: dict[str, ExportedSplit]) -> dict[str, Any]:
     return {
         "config_name": name,
         "features": features._to_yaml_list(),
@@ -236,7 +213,7 @@ def _yaml_info(name: str, features: Any, splits: dict[str, Split]) -> dict[str, 
     }
 
 
-def _sizes(configs: list[tuple[str, Any, dict[str, Split]]]) -> str:
+def _sizes(configs: list[tuple[str, Any, dict[str, ExportedSplit]]]) -> str:
     lines = [_START, "| config | split | rows | Parquet bytes |", "|---|---|---|---|"]
     for name, _, splits in configs:
         lines += [
@@ -246,19 +223,15 @@ def _sizes(configs: list[tuple[str, Any, dict[str, Split]]]) -> str:
 
 
 def _body(names: list[str], first: str, split: str) -> str:
-    lines = ["", f"# {'ARC-DA' if names == ['arc_da'] else '2WikiMultiHopQA, typed'}", ""]
-    lines += [releases.DESCRIPTIONS.get(name, f"Config `{name}`.") for name in names]
-    lines += ["", "```python", "from datasets import load_dataset", ""]
-    lines += [f'rows = load_dataset("path/or/repo", "{first}", split="{split}")', "rows[0]", "```"]
-    lines += ["", _START, _END]
-    if any(name != "arc_da" for name in names):
-        lines += ["", _COLUMNS]
-    if "arc_da" in names:
-        lines += ["", _ARC_DA_COLUMNS]
-    lines += ["", "Hidden gold of test splits is `None` or an empty list, never -1.", ""]
-    citations = dict.fromkeys(
-        releases.CITATIONS[name] for name in names if name in releases.CITATIONS
+    citations = (releases.CITATIONS[name] for name in names if name in releases.CITATIONS)
+    return render_template(
+        "twowiki.builder",
+        "dataset_card.md",
+        title="ARC-DA" if names == ["arc_da"] else "2WikiMultiHopQA, typed",
+        descriptions=[releases.DESCRIPTIONS.get(name, f"Config `{name}`.") for name in names],
+        config=first,
+        split=split,
+        has_multihop=any(name != "arc_da" for name in names),
+        has_science="arc_da" in names,
+        citations=list(dict.fromkeys(citations)),
     )
-    for citation in citations:
-        lines += ["```bibtex", citation, "```", ""]
-    return "\n".join(lines)

@@ -1,94 +1,28 @@
-"""A model's card: written from its folder and its run's report, and left alone once edited.
+"""Write a model's card from its folder and the report of its run.
 
-The last line of a written card holds a hash of the text above it: a card whose text still fits
-may be written anew, any other is its author's.
+In: the folder of a saved model, the `report.json` of the run that made it, and the repository
+that the examples name. Out: `README.md`, whose header holds the scores as the hub's `model-index`.
+The last line of a written card holds a hash of the text above it: a card that was edited since
+belongs to its author and is not overwritten.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 from twowiki.hub.folder_checks import read_object, read_text
 from twowiki.io.files import write_text
+from twowiki.io.templates import render_template
 
-_MARK = re.compile(r"\n<!-- written by twowiki (?P<hash>[0-9a-f]{16}) -->\n?\Z")
-PLACE = "path/or/owner/name"  # what the snippets load until a repository is known
-
-
-def write_model_card(
-    folder: Path, report: Mapping[str, Any] | None = None, *, repo: str = PLACE
-) -> bool:
-    """Write the card of a saved model into its folder; say whether it was written.
-
-    Args:
-        folder: of the saved model.
-        report: of its run; by default that of the run whose folder it lies in.
-        repo: what the snippets load.
-    """
-    card = card_for(folder, repo, report)
-    if card is None:
-        return False
-    write_text(folder / "README.md", card)
-    return True
-
-
-def card_for(
-    folder: Path, repo: str = PLACE, report: Mapping[str, Any] | None = None
-) -> str | None:
-    """Give the card that a model's folder should have; None if the one it has may stay."""
-    place = folder / "README.md"
-    there = read_text(place) if place.is_file() else None
-    if there is not None and not is_unedited(there):
-        return None
-    report = report or find_report(folder)
-    if there is not None and report is None:
-        return None
-    card = make_card(folder, repo, report)
-    return None if card == there else card
-
-
-def make_card(folder: Path, repo: str = PLACE, report: Mapping[str, Any] | None = None) -> str:
-    """Give the card of a model's folder, whatever card it has."""
-    found = report or find_report(folder) or {}
-    return signed(render_card(found, _config(folder), repo))
-
-
-def find_report(folder: Path) -> dict[str, Any] | None:
-    """Read the report of the run that a model's folder, or a folder of a run, belongs to."""
-    for place in (folder / "report.json", folder.resolve().parent / "report.json"):
-        if place.is_file() and (place.parent == folder or folder.resolve().name == "best"):
-            return read_object(place)
-    return None
-
-
-def signed(text: str) -> str:
-    """Put the hash of a card's text under it."""
-    return f"{text}\n<!-- written by twowiki {_hash(text)} -->\n"
-
-
-def is_unedited(card: str) -> bool:
-    """Tell whether a card is as it was written by code."""
-    found = _MARK.search(card)
-    return found is not None and found["hash"] == _hash(card[: found.start()])
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _config(folder: Path) -> dict[str, Any]:
-    for name in ("config.json", "adapter_config.json"):
-        if (folder / name).is_file():
-            return read_object(folder / name)
-    return {}
-
-
-MEANINGS = {
+PLACEHOLDER = "path/or/owner/name"  # what the examples load until a repository is known
+JOINT_METRICS = ("em", "f1", "sp_em", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_f1")
+METRIC_MEANINGS = {
     "em": "answer, exact match",
     "f1": "answer, word F1",
     "sp_em": "supporting sentences, exact match",
@@ -98,107 +32,246 @@ MEANINGS = {
     "joint_em": "all three together, exact match",
     "joint_f1": "all three together, F1",
     "rougeL": "ROUGE-L",
+    "mc_accuracy": "multiple choice, accuracy",
 }
+# how a run's report begins the name of data that is not about the real world, and what it is
+INVENTED = {"made-up examples": "made-up questions", "world ": "questions on a fictional world"}
+RANDOM_START = "tiny-"  # how the names of models that start from random weights begin
+_MARK = re.compile(r"\n<!-- written by twowiki (?P<hash>[0-9a-f]{16}) -->\n?\Z")
+_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 
 
-def render_card(report: Facts, config: Facts, repo: str) -> str:
-    """Give the card's text: metadata, use, training, scores, limits."""
-    name = name_of(report, config)
-    parts = [
-        f"---\n{card_metadata(report, config, name)}\n---\n",
-        f"# {name}\n",
-        _summary(report, config),
-        _use(config, repo),
-        _training(report, config),
-        _scores(report),
-        _limits(report, config),
-    ]
-    return "\n".join(part for part in parts if part).rstrip("\n") + "\n"
+def write_model_card(
+    folder: Path, report: Mapping[str, Any] | None = None, *, repo: str = PLACEHOLDER
+) -> bool:
+    """Write the card of a saved model into its folder; return whether it was written.
+
+    Args:
+        folder: of the saved model.
+        report: of its run; by default that of the run whose folder the model is in.
+        repo: what the examples load.
+    """
+    card = card_for(folder, repo, report)
+    if card is None:
+        return False
+    write_text(folder / "README.md", card)
+    return True
 
 
-def _answers_questions(config: Facts) -> bool:
-    return str(config.get("model_type", "")).startswith("twowiki")
+def card_for(
+    folder: Path, repo: str = PLACEHOLDER, report: Mapping[str, Any] | None = None
+) -> str | None:
+    """Return the card that a model's folder should have; None if the one it has may stay."""
+    path = folder / "README.md"
+    present = read_text(path) if path.is_file() else None
+    if present is not None and not is_unedited(present):
+        return None
+    report = report or find_report(folder)
+    if present is not None and report is None:
+        return None
+    card = make_card(folder, repo, report)
+    return None if card == present else card
 
 
-def _summary(report: Facts, config: Facts) -> str:
-    said = (
-        "Reads a question and a few paragraphs, and gives the answer, the supporting sentences and "
-        "the evidence triples in one pass.\n"
-        if _answers_questions(config)
-        else "Answers questions from text to text.\n"
+def make_card(
+    folder: Path, repo: str = PLACEHOLDER, report: Mapping[str, Any] | None = None
+) -> str:
+    """Return the card of a model's folder, whatever card it has."""
+    names = ("config.json", "adapter_config.json")
+    config = next((read_object(folder / name) for name in names if (folder / name).is_file()), {})
+    path = folder / "text_format.json"
+    text_format = read_object(path) if path.is_file() else {}
+    return signed(render_model_card(report or find_report(folder) or {}, config, repo, text_format))
+
+
+def find_report(folder: Path) -> dict[str, Any] | None:
+    """Read the report of the run that a model's folder, or a folder of a run, belongs to."""
+    for path in (folder / "report.json", folder.resolve().parent / "report.json"):
+        if path.is_file() and (path.parent == folder or folder.resolve().name == "best"):
+            return read_object(path)
+    return None
+
+
+def signed(text: str) -> str:
+    """Append the hash of a card's text."""
+    return f"{text}\n<!-- written by twowiki {_hash(text)} -->\n"
+
+
+def is_unedited(card: str) -> bool:
+    """Return whether a card is as it was written by code."""
+    found = _MARK.search(card)
+    return found is not None and found["hash"] == _hash(card[: found.start()])
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def render_model_card(
+    report: Mapping[str, Any],
+    config: Mapping[str, Any],
+    repo: str,
+    text_format: Mapping[str, Any] | None = None,
+) -> str:
+    """Return a card's text: metadata, use, training, scores, limits.
+
+    Args:
+        report: of the run; empty if it is unknown.
+        config: of the model.
+        repo: what the examples load.
+        text_format: what a text-to-text model was trained with.
+    """
+    facts = _Facts(report, config, text_format or {})
+    return render_template(
+        "twowiki.hub",
+        "model_card.md",
+        metadata=_metadata(facts),
+        title=facts.title,
+        repo=repo,
+        is_multihop=facts.is_multihop,
+        architecture=facts.architecture or "AutoModel",
+        invented=facts.invented,
+        task=facts.text_format.get("task"),
+        text_format=json.dumps(dict(facts.text_format), indent=2) if facts.text_format else "",
+        training=list(_training_rows(facts)),
+        scores=_score_table(facts) if facts.metric_names else [],
+        legend=_legend(facts),
+        signature=facts.scores.get("signature"),
     )
-    if invented := invented_data(report):
-        said += (
-            f"\n**Trained on {invented}**: it knows nothing of the real world, and its scores "
-            "say that the machinery works, nothing about real questions.\n"
+
+
+class _Facts(NamedTuple):
+    """What a card is written from: the run's report, the model's configuration, its text format."""
+
+    report: Mapping[str, Any]
+    config: Mapping[str, Any]
+    text_format: Mapping[str, Any]
+
+    @property
+    def run(self) -> Mapping[str, Any]:
+        """The run's settings."""
+        return self.report.get("config") or {}
+
+    @property
+    def scores(self) -> Mapping[str, Any]:
+        """The scores of the best step; those of ARC-DA hold counts and intervals one level down."""
+        scores = self.report.get("scores") or {}
+        return {**(scores.get("report") or {}), **scores}
+
+    @property
+    def metric_names(self) -> list[str]:
+        """The metrics to show: the eight of the joint metric, or all that there are."""
+        metrics = self.scores.get("metrics") or {}
+        if "joint_f1" in metrics:
+            return [name for name in JOINT_METRICS if name in metrics]
+        return [name for name, value in metrics.items() if isinstance(value, int | float)]
+
+    @property
+    def validation(self) -> Mapping[str, Any]:
+        """What the report records of the validation data."""
+        return (self.report.get("data") or {}).get("validation") or {}
+
+    @property
+    def invented(self) -> str:
+        """What the data is if it is not about the real world; otherwise empty."""
+        source = str(self.validation.get("source", ""))
+        return next((text for start, text in INVENTED.items() if source.startswith(start)), "")
+
+    @property
+    def is_multihop(self) -> bool:
+        """Whether the model is one of this package's own."""
+        return str(self.config.get("model_type", "")).startswith("twowiki")
+
+    @property
+    def data_name(self) -> str:
+        """The name of the data set."""
+        science = self.text_format.get("task") == "arc_da" or "rougeL" in self.metric_names
+        return "ARC-DA" if science else "2WikiMultiHopQA"
+
+    @property
+    def architecture(self) -> str:
+        """The model's class; empty if it is unknown."""
+        return next(iter(self.config.get("architectures") or ()), "")
+
+    @property
+    def title(self) -> str:
+        """The model's class with its preset, or with the data set of a text-to-text model."""
+        detail = str(self.run.get("settings") or (self.data_name if self.text_format else ""))
+        parts = [self.architecture or "twowiki model", detail]
+        return ", ".join(filter(None, parts))
+
+    @property
+    def start(self) -> str:
+        """The pretrained model that training started from; empty if there is none."""
+        names = (
+            self.config.get("backbone_name"),
+            self.config.get("base_model_name_or_path"),
+            *(self.run.get(name) for name in ("model_name_or_path", "backbone", "model")),
+            self.report.get("model"),
         )
-    return said
+        start = next((name for name in names if name and isinstance(name, str)), "")
+        return "" if start.startswith(RANDOM_START) else start
 
 
-def _use(config: Facts, repo: str) -> str:
-    if not _answers_questions(config):
-        architecture = next(iter(config.get("architectures") or ()), "AutoModel")
-        return (
-            "## Use\n\n```python\nfrom transformers import AutoTokenizer, "
-            f'{architecture}\n\nmodel = {architecture}.from_pretrained("{repo}")\n'
-            f'tokenizer = AutoTokenizer.from_pretrained("{repo}")\n```\n'
+def _metadata(facts: _Facts) -> str:
+    """Return the YAML header, with the scores as the hub's `model-index`."""
+    from huggingface_hub import EvalResult, ModelCardData
+
+    metrics = facts.scores.get("metrics") or {}
+    content = facts.validation.get("content")
+    results = [
+        EvalResult(
+            task_type="question-answering",
+            dataset_type="twowiki",
+            dataset_name=facts.invented or facts.data_name,
+            dataset_config=facts.validation.get("config") or None,
+            dataset_split="validation",
+            dataset_args={"content": str(content)[:12]} if content else None,
+            metric_type="exact_match" if name.endswith("em") else name.rpartition("_")[2],
+            metric_name=name,
+            metric_value=round(float(metrics[name]), 4),
+            metric_config=facts.scores.get("signature"),
         )
-    return f'''\
-## Use
-
-With transformers alone; the code is in the folder:
-
-```python
-from transformers import AutoModel
-
-model = AutoModel.from_pretrained("{repo}", trust_remote_code=True)
-said = model.predict(
-    "Where was the mother of Tavik Orrel born?",
-    [
-        ("Tavik Orrel", "Tavik Orrel was a runner, the son of Dessa Orrel."),
-        ("Dessa Orrel", ["Dessa Orrel was a painter.", "She was born in Brinmoor."]),
-    ],
-)
-said["answer"], said["supporting_sentences"], said["triples"]
-```
-
-`pipeline("multihop-qa", model="{repo}", trust_remote_code=True)` takes many questions in
-batches. With the package `twowiki` no code of the folder is run:
-`twowiki.load_model("{repo}")`, or for whole files `twowiki predict {repo} dev.json out.json`.
-'''
-
-
-def _training(report: Facts, model: Facts) -> str:
-    rows = list(_training_rows(report, model))
-    if not rows:
-        return ""
-    lines = [f"| {what} | {said} |" for what, said in rows]
-    return "\n".join(["## Training", "", "| | |", "|---|---|", *lines, ""])
-
-
-def _training_rows(report: Facts, model: Facts) -> Iterator[tuple[str, str]]:
-    config = run_config_of(report)
-    if start := start_of(report, model):
-        yield "started from", _public(start)
-    for split, data in (report.get("data") or {}).items():
-        if isinstance(data, Mapping) and (line := _data_line(data)):
-            yield f"{split} data", line
-    if report.get("weights"):
-        beside = " beside the word vectors" if "vectors" in config else ""
-        yield "size", f"{report['weights']:,} weights{beside}"
-    steps = [
-        f"{report[name]:,} {name}" for name in ("epochs", "steps") if report.get(name) is not None
+        for name in facts.metric_names
     ]
-    if report.get("stopped", "the end") != "the end":
-        steps.append(f"stopped early: {report['stopped']}")
-    if steps:
-        names = ("optimizer", "learning_rate", "schedule", "mixed_precision")
-        settings = [f"{name} {config[name]}" for name in names if config.get(name)]
-        batch = [f"batches of {report['batch_size']}"] if report.get("batch_size") else []
-        seed = [f"seed {report['seed']}"] if report.get("seed") is not None else []
-        yield "run", ", ".join([*steps, *batch, *settings, *seed])
-    if config.get("metric"):
-        yield "chosen by", f"{config['metric']} on the validation data"
+    topics = ["science"] if facts.data_name == "ARC-DA" else ["multi-hop", "evidence-triples"]
+    card = ModelCardData(
+        language="en",
+        license=None if facts.start else "apache-2.0",  # else that of the model it started from
+        library_name="transformers",
+        pipeline_tag=_pipeline_tag(facts),
+        tags=[facts.data_name, *topics, *(["text-to-text"] if facts.text_format else [])],
+        base_model=facts.start if _REPOSITORY.fullmatch(facts.start) else None,
+        model_name=facts.title if results else None,
+        eval_results=results or None,
+    )
+    return str(card.to_yaml())
+
+
+def _pipeline_tag(facts: _Facts) -> str:
+    if not facts.text_format:
+        return "question-answering"
+    causal = facts.architecture.endswith("ForCausalLM")
+    return "text-generation" if causal else "text2text-generation"
+
+
+def _training_rows(facts: _Facts) -> Iterator[tuple[str, str]]:
+    """Yield the rows of the table about the run: a name and a value each."""
+    report = facts.report
+    if facts.start:
+        yield "started from", _public(facts.start)
+    for name, data in (report.get("data") or {}).items():
+        if isinstance(data, Mapping) and (line := _data_line(data)):
+            yield f"{name} data", line
+        elif isinstance(data, str):
+            yield name, data
+    if report.get("weights"):
+        beside = " beside the word vectors" if "vectors" in facts.run else ""
+        yield "size", f"{report['weights']:,} weights{beside}"
+    if steps := _steps_line(facts):
+        yield "run", steps
+    if metric := facts.run.get("metric_for_best_model"):
+        yield "chosen by", f"{metric} on the validation data"
     if hardware := report.get("hardware"):
         yield "hardware", _hardware_line(hardware, report.get("cpu_seconds"))
     if versions := report.get("versions"):
@@ -209,19 +282,36 @@ def _training_rows(report: Facts, model: Facts) -> Iterator[tuple[str, str]]:
         yield "command", f"`{public_command(report['command'])}`"
 
 
-def _data_line(data: Facts) -> str:
+def _steps_line(facts: _Facts) -> str:
+    report, run = facts.report, facts.run
+    parts = [
+        f"{report[name]:,} {name}" for name in ("epochs", "steps") if report.get(name) is not None
+    ]
+    if report.get("stopped", "the end") != "the end":
+        parts.append(f"stopped early: {report['stopped']}")
+    if not parts:
+        return ""
+    if report.get("batch_size"):
+        parts.append(f"batches of {report['batch_size']}")
+    names = ("optim", "learning_rate", "lr_scheduler_type", "mixed_precision")
+    parts += [f"{name} {run[name]}" for name in names if run.get(name)]
+    if report.get("seed") is not None:
+        parts.append(f"seed {report['seed']}")
+    return ", ".join(parts)
+
+
+def _data_line(data: Mapping[str, Any]) -> str:
     parts = [PurePath(str(data.get("source") or "")).name, str(data.get("config") or "")]
-    for name in ("examples", "questions", "windows", "instances"):
+    for name in ("examples", "questions", "multiple_choice", "windows", "instances"):
         if isinstance(data.get(name), int):
-            parts.append(f"{data[name]:,} {name}")
-    if data.get("content"):
-        parts.append(f"content {str(data['content'])[:12]}")
-    dropped = data.get("not_encoded") or {}
-    parts += [f"{count:,} {reason}" for reason, count in dropped.items()]
+            parts.append(f"{data[name]:,} {name.replace('_', ' ')}")
+    parts += [f"{name} {str(data[name])[:12]}" for name in ("content", "gold") if data.get(name)]
+    for counts in (data.get("not_encoded"), data.get("notes")):
+        parts += [f"{count:,} {reason}" for reason, count in (counts or {}).items()]
     return ", ".join(filter(None, parts))
 
 
-def _hardware_line(hardware: Facts, seconds: Any) -> str:
+def _hardware_line(hardware: Mapping[str, Any], seconds: Any) -> str:
     parts = [str(hardware.get("device", ""))]
     for name, one in (("processes", "process"), ("threads", "thread")):
         if name in hardware:
@@ -232,175 +322,54 @@ def _hardware_line(hardware: Facts, seconds: Any) -> str:
 
 
 def public_command(arguments: Sequence[str]) -> str:
-    """Write a command with absolute places cut to their names."""
-    return shlex.join(_public(str(one)) for one in arguments)
+    """Return a command with absolute paths cut to their names."""
+    return shlex.join(_public(str(argument)) for argument in arguments)
 
 
 def _public(argument: str) -> str:
     flag, sign, value = argument.partition("=") if argument[:2] == "--" else ("", "", argument)
-    if sign == "" and flag:
+    if flag and not sign:
         return argument
     if re.match(r"[/~]|[A-Za-z]:[\\/]", value):
         value = re.split(r"[/\\]", value.rstrip("/\\"))[-1]
     return f"{flag}{sign}{value}"
 
 
-def _scores(report: Facts) -> str:
-    scores = report.get("scores") or {}
-    metrics = scores.get("metrics")
-    if not metrics:
-        return "## Scores\n\nNone are known: the folder came without the report of its run.\n"
-    figures = figures_of(metrics)
-    lines = ["## Scores", "", *_score_table(scores, figures)]
-    if ceiling := (report.get("ceiling") or {}).get("metrics"):
-        cells = [f"{ceiling[name]:.2f}" for name in figures if name in ceiling]
-        lines.append(_row("ceiling", "", [*cells, *([""] if scores.get("type_intervals") else [])]))
-    lines += ["", _legend(figures, "intervals" in scores, bool(report.get("ceiling")))]
-    if scores.get("signature"):
-        lines += ["", f"Signature: `{scores['signature']}`"]
-    return "\n".join([*lines, ""])
-
-
-def _score_table(scores: Facts, figures: Sequence[str]) -> Iterator[str]:
-    """Write a row a question type, then all, then the intervals of all."""
-    counts, spread = scores.get("counts") or {}, scores.get("intervals") or {}
-    spreads = scores.get("type_intervals") or {}
-    last = figures[-1]
-    added = [f"{last}, 95%"] if spreads else []
-    yield _row("type", "n", [*figures, *added])
-    yield _row("---", "---", ["---"] * len([*figures, *added]))
-    for kind, values in (scores.get("by_type") or {}).items():
-        ends = [_ends(spreads[kind][last])] if spreads else []
-        cells = [f"{values[name]:.2f}" for name in figures]
-        yield _row(kind, counts.get(kind, ""), [*cells, *ends])
-    total = scores.get("n", sum(counts.values()) or "")
-    cells = [f"{scores['metrics'][name]:.2f}" for name in figures]
-    yield _row("all", total, [*cells, *([_ends(spread[last])] if added else [])])
-    if spread:
-        ends = [_ends(spread[name]) for name in figures]
-        yield _row("95% interval", "", [*ends, *([""] if added else [])])
-
-
-def _ends(interval: Sequence[float]) -> str:
-    return "-".join(f"{end:.1f}" for end in interval)
-
-
-def _row(*cells: Any) -> str:
-    *first, values = cells
-    return "| " + " | ".join(map(str, [*first, *values])) + " |"
-
-
-def _legend(figures: Sequence[str], intervals: bool, ceiling: bool) -> str:
-    said = "; ".join(f"{name}: {MEANINGS[name]}" for name in figures if name in MEANINGS)
-    parts = [f"0-100. {said}." if said else "0-100."]
+def _score_table(facts: _Facts) -> list[list[str]]:
+    """Return the head of the table, one row per question type, all, intervals and ceiling."""
+    names, scores = facts.metric_names, facts.scores
+    counts, intervals = scores.get("counts") or {}, scores.get("intervals") or {}
+    by_type = scores.get("type_intervals") or {}
+    last = names[-1]
+    rows = [["type", "n", *names, *([f"{last}, 95%"] if by_type else [])]]
+    for name, metrics in (scores.get("by_type") or {}).items():
+        ends = [_ends(by_type[name], last)] if by_type else []
+        rows.append([name, str(counts.get(name, "")), *_values(metrics, names), *ends])
+    total = str(scores.get("n") or sum(counts.values()) or "")
+    ends = [_ends(intervals, last)] if by_type else []
+    rows.append(["all", total, *_values(scores["metrics"], names), *ends])
+    blank = [""] if by_type else []
     if intervals:
+        rows.append(["95% interval", "", *(_ends(intervals, name) for name in names), *blank])
+    if ceiling := (facts.report.get("ceiling") or {}).get("metrics"):
+        rows.append(["ceiling", "", *_values(ceiling, names), *blank])
+    return rows
+
+
+def _values(metrics: Mapping[str, float], names: Sequence[str]) -> list[str]:
+    return [f"{metrics[name]:.2f}" if name in metrics else "" for name in names]
+
+
+def _ends(intervals: Mapping[str, Sequence[float]], name: str) -> str:
+    return "-".join(f"{end:.1f}" for end in intervals.get(name, ()))
+
+
+def _legend(facts: _Facts) -> str:
+    names = [name for name in facts.metric_names if name in METRIC_MEANINGS]
+    meanings = "; ".join(f"{name}: {METRIC_MEANINGS[name]}" for name in names)
+    parts = [f"0-100. {meanings}." if meanings else "0-100."]
+    if "intervals" in facts.scores:
         parts.append("Intervals are percentile bootstrap over the questions, 1,000 resamples.")
-    if ceiling:
-        parts.append("The ceiling is what gold labels give when decoded as a model's output.")
+    if facts.report.get("ceiling"):
+        parts.append("The ceiling is what gold labels score when decoded as a model's output.")
     return " ".join(parts)
-
-
-def _limits(report: Facts, config: Facts) -> str:
-    lines = ["## Limits", "", "English. It reads no more than it is given, and may be wrong."]
-    if _answers_questions(config):
-        lines.append(
-            "Answers and triples are cut out of the paragraphs: an answer or a date that they "
-            "write otherwise cannot be produced. The data's ids tell the question type; they are "
-            "never shown to the model."
-        )
-    if report.get("scores"):
-        lines.append("The scores are those of the data that chose the best step: they flatter it.")
-    if invented_data(report):
-        lines.append("Invented questions are more alike than real ones are.")
-    return "\n".join([*lines, ""])
-
-
-Facts = Mapping[str, Any]
-JOINT = ("em", "f1", "sp_em", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_f1")
-# how a run's report begins the name of data that is not about the real world, and what it is
-INVENTED = {"made-up examples": "made-up questions", "world ": "questions on a fictional world"}
-
-
-def card_metadata(report: Facts, config: Facts, name: str) -> str:
-    """Write the YAML header, with the scores as the hub's `model-index`."""
-    from huggingface_hub import EvalResult, ModelCardData
-
-    scores = report.get("scores") or {}
-    metrics = scores.get("metrics") or {}
-    validation = validation_of(report)
-    science = "rougeL" in metrics
-    data = "ARC-DA" if science else "2WikiMultiHopQA"
-    shown = invented_data(report) or data
-    results = [
-        EvalResult(
-            task_type="question-answering",
-            dataset_type="twowiki",
-            dataset_name=shown,
-            dataset_config=validation.get("config") or None,
-            dataset_split="validation",
-            dataset_args={"content": str(validation["content"])[:12]}
-            if validation.get("content")
-            else None,
-            metric_type="exact_match" if figure.endswith("em") else figure.rpartition("_")[2],
-            metric_name=figure,
-            metric_value=round(float(metrics[figure]), 4),
-            metric_config=scores.get("signature"),
-        )
-        for figure in figures_of(metrics)
-    ]
-    base = start_of(report, config)
-    published = re.fullmatch(r"[\w.-]+/[\w.-]+", base)
-    card = ModelCardData(
-        language="en",
-        license=None if base else "apache-2.0",  # else that of the model that it started from
-        library_name="transformers",
-        pipeline_tag="question-answering",
-        tags=[data, "science"] if science else [data, "multi-hop", "evidence-triples"],
-        base_model=base if published else None,
-        model_name=name if results else None,
-        eval_results=results or None,
-    )
-    return str(card.to_yaml())
-
-
-def figures_of(metrics: Facts) -> list[str]:
-    """Name the figures to show: the joint metric's eight, or all that there are."""
-    if "joint_f1" in metrics:
-        return [name for name in JOINT if name in metrics]
-    return [name for name, value in metrics.items() if isinstance(value, (int, float))]
-
-
-def start_of(report: Facts, config: Facts) -> str:
-    """Name the pretrained model that training started from; empty if from nothing."""
-    run = run_config_of(report)
-    names = (
-        config.get("backbone_name"),
-        config.get("base_model_name_or_path"),
-        run.get("backbone"),
-        report.get("model"),
-    )
-    return next((str(name) for name in names if name), "")
-
-
-def name_of(report: Facts, config: Facts) -> str:
-    """Name the model: its class and its settings."""
-    architecture = next(iter(config.get("architectures") or ()), "")
-    settings = str(run_config_of(report).get("settings") or "")
-    return ", ".join(filter(None, [architecture or "twowiki model", settings]))
-
-
-def run_config_of(report: Facts) -> Facts:
-    """Give the settings of the run."""
-    return report.get("config") or {}
-
-
-def validation_of(report: Facts) -> Facts:
-    """Give what the report says of the validation data."""
-    found: Facts = (report.get("data") or {}).get("validation") or {}
-    return found
-
-
-def invented_data(report: Facts) -> str:
-    """Say what the data is if it is not about the real world; empty if it is."""
-    source = str(validation_of(report).get("source", ""))
-    return next((what for start, what in INVENTED.items() if source.startswith(start)), "")

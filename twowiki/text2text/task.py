@@ -16,9 +16,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from twowiki.errors import DataError
-from twowiki.io.files import write_text
 from twowiki.text2text import loading as backbones
-from twowiki.text2text.card import render_card
 from twowiki.text2text.chat_format import Codec, read_format, write_format
 from twowiki.text2text.generation import Decoding, generate, plain_model
 from twowiki.text2text.pairs import (
@@ -229,7 +227,7 @@ class TextTask(ABC):
         return Decoding(self.settings.num_beams, self.settings.max_new_tokens)
 
     def save(self, model: Any, folder: Path) -> None:
-        """Save a folder that loads on its own: weights, tokenizer, format, card."""
+        """Save a folder that loads on its own: weights, tokenizer, format."""
         if backbones.has_adapters(model):
             backbones.save_merged(model, folder)
         else:
@@ -237,10 +235,6 @@ class TextTask(ABC):
         self.codec.tokenizer.save_pretrained(folder)
         record = {**self.format_of(), "chat": self.settings.chat, **self.decoding._asdict()}
         write_format(folder, record)
-        write_text(
-            folder / "README.md",
-            render_card(self.model_id, record, self.data_report(), self.metrics),
-        )
 
     def report(self) -> dict[str, Any]:
         """Give the data, the format, the start and the decoding."""
