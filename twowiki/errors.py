@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
@@ -57,6 +58,13 @@ def _rebuild(
     problem: str, file: str | None, record: str | None, field: str | None, remedy: str | None
 ) -> DataError:
     return DataError(problem, file=file, record=record, field=field, remedy=remedy)
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like a misspelled one, or None."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name, sorted(known), n=1)), None)
 
 
 def require_file(path: str | PathLike[str], remedy: str) -> Path:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from glob import escape, has_magic
 from inspect import signature
 from os import PathLike
@@ -38,7 +37,7 @@ from twowiki.data.sources import (  # noqa: E402
     sniff,
 )
 from twowiki.data.splits import SUFFIXES, is_local  # noqa: E402
-from twowiki.errors import DataError  # noqa: E402
+from twowiki.errors import DataError, nearest  # noqa: E402
 from twowiki.worlds import dataset as worlds  # noqa: E402
 
 ARC_DA_CONFIG = "arc_da"
@@ -194,8 +193,8 @@ def require_options(options: Iterable[str]) -> None:
     known = {field.name for field in fields(TwoWikiConfig)}
     known |= signature(datasets.load_dataset).parameters.keys()
     for name in sorted(set(options) - known):
-        near = get_close_matches(name, sorted(known), n=1)
-        remedy = f"Did you mean {near[0]}?" if near else "See the docstring of load_dataset"
+        near = nearest(name, known)
+        remedy = f"Did you mean {near}?" if near else "See the docstring of load_dataset"
         raise DataError("unknown option", field=name, remedy=remedy)
 
 

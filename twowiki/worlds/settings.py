@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from twowiki.errors import DataError
+from twowiki.errors import DataError, nearest
 
 VERSION = 1  # counts changes of what the same settings and seed give
 LARGEST = 20_000_000
@@ -74,8 +73,8 @@ def make_world_config(values: Mapping[str, Any]) -> WorldConfig:
     for raw, value in values.items():
         name = raw.replace("-", "_")
         if name not in known:
-            near = difflib.get_close_matches(name, list(known), n=1)
-            remedy = f"Did you mean {near[0]!r}" if near else f"Known: {', '.join(known)}"
+            near = nearest(name, known)
+            remedy = f"Did you mean {near!r}" if near else f"Known: {', '.join(known)}"
             raise DataError("there is no such setting of a world", field=raw, remedy=remedy)
         if known[name] == "int" and isinstance(value, str):
             digits = value.strip().replace("_", "")
