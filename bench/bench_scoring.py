@@ -36,7 +36,7 @@ from twowiki.metric.report import means_of
 from twowiki.metric.results import KEYS
 from twowiki.metric.score import score
 from twowiki.metric.scoring import Scorer
-from twowiki.metric.settings import Settings
+from twowiki.metric.settings import ScoreSettings
 from twowiki.metric.significance import bootstrap_intervals, paired_randomization
 
 HERE = Path(__file__).parent
@@ -99,7 +99,7 @@ def scoring_alone(release: made_up_release.Release, rounds: int) -> None:
     said, true = read_predictions(predictions), read_gold(gold)
 
     def figures(version: str, names: AliasTable) -> dict[str, float]:
-        scorer = Scorer(Settings(version=version), names.names_of)
+        scorer = Scorer(ScoreSettings(version=version), names.names_of)
         with collector_paused():
             rows = [scorer.score_example(said.of(one.id), one) for one in true.golds]
         return means_of(rows, KEYS)
@@ -108,7 +108,7 @@ def scoring_alone(release: made_up_release.Release, rounds: int) -> None:
         "scoring alone, version 1.1": ("1.1", figures, 10),
         "twowiki.score, version 1.1": (
             "1.1",
-            lambda version, names: score(predictions, gold, names, version).metrics,
+            lambda version, names: score(predictions, gold, names, version=version).metrics,
             None,
         ),
         "scoring alone, version 1.0": ("1.0", figures, None),

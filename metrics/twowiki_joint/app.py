@@ -66,7 +66,7 @@ def compute(
         "evidences": triples_of(triples),
     }
     try:
-        report = score([said], [gold], names_of(names), version, matching)
+        report = score([said], [gold], names_of(names), version=version, matching=matching)
     except DataError as error:
         raise gr.Error(str(error)) from None
     rows = [

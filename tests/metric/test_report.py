@@ -94,7 +94,7 @@ def test_signature() -> None:
         assert not any(f"{other}:" in signature for other in on if other != option)
     golds, blocks = several()
     assert "aliases:yes" in score(blocks, golds, {}).signature
-    assert "aliases:no" in score(blocks, golds, {}, "1.0").signature
+    assert "aliases:no" in score(blocks, golds, {}, version="1.0").signature
     assert "evaluator:1.0" in score(blocks, golds, version="1.0").signature
     assert "matching:one_to_one" in score(blocks, golds, matching="one_to_one").signature
 

@@ -19,7 +19,7 @@ from twowiki.metric.normalization import fold_unicode, normalise_answer, normali
 from twowiki.metric.results import Gold
 from twowiki.metric.score import score
 from twowiki.metric.scoring import Scorer
-from twowiki.metric.settings import Settings
+from twowiki.metric.settings import ScoreSettings
 
 reference = load_script("bench/reference_evaluator.py")
 
@@ -404,7 +404,7 @@ def test_one_to_one_is_a_maximum_matching(case: Any) -> None:
     assert max(found.values()) <= 100.0
     assert found["evi_f1"] <= figures(prediction, record, lines)["evi_f1"] + 100.0
     names_of = {line["Q_id"]: line["aliases"] for line in lines}
-    scorer = EvidenceScorer(Settings(), lambda name: names_of.get(name, ()))
+    scorer = EvidenceScorer(ScoreSettings(), lambda name: names_of.get(name, ()))
     ids = record["evidences_id"]
     true = [tuple(map(normalise_name, triple)) for triple in record["evidences"]]
     unique = list(dict.fromkeys(true))
@@ -469,7 +469,7 @@ def test_named_tuples_are_scored_like_lists() -> None:
         "Brinmoor", tuple(Fact(*fact) for fact in FACTS), tuple(Triple(*one) for one in TRIPLES)
     )
     true = Gold("q1", "Brinmoor", FACTS, TRIPLES)
-    row = Scorer(Settings()).score_example(prediction, true)
+    row = Scorer(ScoreSettings()).score_example(prediction, true)
     assert row.figures == (1.0,) * 16
     assert row.missing == ()
 

@@ -31,7 +31,7 @@ def disagrees(matching: str = "official", strict: bool = False) -> bool:
                 case["prediction"],
                 case["gold"],
                 case["aliases"],
-                case["version"],
+                version=case["version"],
                 matching,
                 strict=strict,
             ).metrics.values(),
@@ -50,7 +50,7 @@ def test_all_files_are_there() -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["case"])
 def test_every_figure_agrees(case: dict[str, Any]) -> None:
     before = copy.deepcopy(case)
-    report = score(case["prediction"], case["gold"], case["aliases"], case["version"])
+    report = score(case["prediction"], case["gold"], case["aliases"], version=case["version"])
     assert report.metrics.keys() == case["expected"].keys()
     for key, value in case["expected"].items():
         assert report.metrics[key] == pytest.approx(value, abs=TOLERANCE), key
@@ -59,7 +59,7 @@ def test_every_figure_agrees(case: dict[str, Any]) -> None:
 
 def test_figures_are_equal_to_the_last_bit() -> None:
     for case in CASES:
-        report = score(case["prediction"], case["gold"], case["aliases"], case["version"])
+        report = score(case["prediction"], case["gold"], case["aliases"], version=case["version"])
         assert report.metrics == case["expected"], case["case"]
 
 
@@ -74,11 +74,11 @@ def test_the_benchmark_reference_agrees_too() -> None:
 
 def test_one_to_one_never_exceeds_100_and_is_the_same_for_version_1_0() -> None:
     for case in CASES:
-        arguments = (case["prediction"], case["gold"], case["aliases"], case["version"])
-        report = score(*arguments, "one_to_one")
+        arguments = (case["prediction"], case["gold"], case["aliases"])
+        report = score(*arguments, version=case["version"], matching="one_to_one")
         assert max(max(row.figures) for row in report.rows) <= 1.0
         if case["version"] == "1.0":
-            assert report.metrics == score(*arguments).metrics
+            assert report.metrics == score(*arguments, version="1.0").metrics
 
 
 # Known wrong scorers. Each takes monkeypatch and breaks one rule.

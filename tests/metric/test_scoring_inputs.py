@@ -279,7 +279,9 @@ def test_any_values_are_scored_and_reported(values: Any, on: Any, version: str) 
     before = repr(prediction)
     record = gold(answer_id="Q1", evidences_id=[["Q2", one[1], "Q3"] for one in TRIPLES])
     for matching in ("official", "one_to_one"):
-        report = score(prediction, [record], {"Q1": ["Oru"]}, version, matching, **on)
+        report = score(
+            prediction, [record], {"Q1": ["Oru"]}, version=version, matching=matching, **on
+        )
         assert all(value >= 0.0 for value in report.metrics.values())
         assert json.loads(json.dumps(report.to_dict()))["n"] == 1
         assert report.render()

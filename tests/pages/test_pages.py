@@ -24,9 +24,9 @@ from twowiki.metric.gold import collect_gold
 from twowiki.metric.gold_sources import records_of
 from twowiki.metric.predictions import read_predictions
 from twowiki.metric.results import no_names
-from twowiki.metric.score import resampling_of, score
+from twowiki.metric.score import score
 from twowiki.metric.scoring import Scorer
-from twowiki.metric.settings import Settings
+from twowiki.metric.settings import ScoreSettings
 from twowiki.pages.collect import EvenSample, Findings, gather
 from twowiki.pages.evidence_graph import COLUMNS, MOST, Edge, draw_graph, place_names, wrap
 from twowiki.pages.examples import place_facts
@@ -95,16 +95,15 @@ def findings_of(golds: Any, predictions: Any, most: int = 100, **options: Any) -
         records,
         origin,
         labels,
-        Settings(**options),
+        ScoreSettings(confidence=0.95, resamples=50, **options),
         names=None if names is None else read_aliases(names),
-        resampling=resampling_of(0.95, 50, 10, 0),
         most=most,
         seed=0,
     )
 
 
 def verdict(prediction: Prediction, record: dict[str, Any], **options: Any) -> tuple[str, set[str]]:
-    scorer = Scorer(Settings(**options), no_names)
+    scorer = Scorer(ScoreSettings(**options), no_names)
     true = collect_gold([record], records_of([record], None, None)[2]).golds[0]
     outcome, signs = Judge(scorer).judge(prediction, true, scorer.score_example(prediction, true))
     return outcome, set(signs)
@@ -210,7 +209,7 @@ anything = st.recursive(
     st.sampled_from(["official", "one_to_one"]),
 )
 def test_outcomes_agree_with_the_rows(said: Prediction, version: str, matching: str) -> None:
-    scorer = Scorer(Settings(version=version, matching=matching), no_names)
+    scorer = Scorer(ScoreSettings(version=version, matching=matching), no_names)
     true = collect_gold([gold()], records_of([gold()], None, None)[2]).golds[0]
     row = scorer.score_example(said, true)
     judge = Judge(scorer)
@@ -492,25 +491,24 @@ def test_what_cannot_be_reported_is_said(
 def test_a_subset_is_reported_alone() -> None:
     golds, predictions = several(6)
     labels, records, origin = records_of(golds, None, None)
-    args = (read_predictions(predictions), records, origin, labels, Settings())
-    options: dict[str, Any] = {"names": None, "resampling": resampling_of(None, 1, 1, 0)}
-    found = gather(*args, **options, chosen=("q1", "q4"), most=9, seed=0)
+    args = (read_predictions(predictions), records, origin, labels)
+    options: dict[str, Any] = {"names": None, "most": 9, "seed": 0}
+    found = gather(*args, ScoreSettings(subset=("q1", "q4")), **options)
     theirs = score(predictions, golds, subset=["q1", "q4"])
     assert found.report.signature == theirs.signature
     assert [one.gold.id for one in found.shown] == ["q1", "q4"]
     with pytest.raises(DataError, match="not in the gold"):
-        gather(*args, **options, chosen=("q1", "zz"), most=9, seed=0)
+        gather(*args, ScoreSettings(subset=("q1", "zz")), **options)
 
 
 def test_a_long_gold_file_goes_by(tmp_path: Path) -> None:
     """Ten times the records take nearly the same memory: contexts are not held."""
     code = (
         "import sys, resource, json\n"
-        "from twowiki.metric.score import resampling_of\n"
         "from twowiki.pages.collect import gather\n"
         "from twowiki.metric.predictions import collect_predictions\n"
         "from twowiki.io.json_files import Source\n"
-        "from twowiki.metric.settings import Settings\n"
+        "from twowiki.metric.settings import ScoreSettings\n"
         "def records(count):\n"
         "    for n in range(count):\n"
         "        yield {'_id': str(n), 'type': 'comparison', 'question': 'q', 'answer': 'a',\n"
@@ -518,8 +516,8 @@ def test_a_long_gold_file_goes_by(tmp_path: Path) -> None:
         "               'evidences_id': [], 'answer_id': None,\n"
         "               'context': [['t', [str(n) + 'x' * 20000]]]}\n"
         "said = collect_predictions({'answer': {}, 'sp': {}, 'evidence': {}}, Source('m', 'h'))\n"
-        "gather(said, records(int(sys.argv[1])), Source('m', 'h'), ('comparison',), Settings(),\n"
-        "       names=None, resampling=resampling_of(None, 1, 1, 0), most=20, seed=0)\n"
+        "gather(said, records(int(sys.argv[1])), Source('m', 'h'), ('comparison',),\n"
+        "       ScoreSettings(), names=None, most=20, seed=0)\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
     peaks = []

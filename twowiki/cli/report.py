@@ -92,33 +92,33 @@ def _gather(args: argparse.Namespace) -> Any:
     from twowiki.data.aliases import read_aliases
     from twowiki.io.files import progress
     from twowiki.llm.outputs import read_llm_outputs
-    from twowiki.metric.gold_sources import read_subset, records_of
+    from twowiki.metric.gold_sources import records_of
     from twowiki.metric.predictions import read_predictions
-    from twowiki.metric.score import resampling_of
-    from twowiki.metric.settings import Settings
+    from twowiki.metric.settings import ScoreSettings
     from twowiki.pages.collect import gather
 
-    resampling = resampling_of(args.confidence or None, args.resamples, 10_000, args.seed)
+    settings = ScoreSettings(
+        version=args.version,
+        matching=args.matching,
+        confidence=args.confidence or None,
+        resamples=args.resamples,
+        seed=args.seed,
+        subset=args.subset,
+        strict=args.strict,
+        strip_titles=args.strip_titles,
+        coerce_indices=args.coerce_indices,
+        unicode=args.unicode,
+    )
     said = (read_llm_outputs if args.from_llm else read_predictions)(args.predictions)
     names = None if args.aliases is None else read_aliases(args.aliases)
-    chosen = None if args.subset is None else read_subset(args.subset)
     labels, records, origin = records_of(args.gold, args.config, args.split, whole=HELD)
     return gather(
         said,
         progress(records, what="scoring"),
         origin,
         labels,
-        Settings(
-            version=args.version,
-            matching=args.matching,
-            strict=args.strict,
-            strip_titles=args.strip_titles,
-            coerce_indices=args.coerce_indices,
-            unicode=args.unicode,
-        ),
+        settings,
         names=names,
-        chosen=chosen,
-        resampling=resampling,
         most=args.examples,
         seed=args.seed,
         command=getattr(args, "command_line", None),

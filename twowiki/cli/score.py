@@ -15,6 +15,7 @@ import argparse
 import gc
 import json
 import sys
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from twowiki.metric.settings import MATCHINGS, VERSIONS
@@ -93,6 +94,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _score(args: argparse.Namespace) -> Report:
     from twowiki.metric.score import score
+    from twowiki.metric.settings import ScoreSettings
 
     predictions, other = args.predictions, args.compare
     if args.from_llm:
@@ -104,23 +106,11 @@ def _score(args: argparse.Namespace) -> Report:
         predictions,
         args.gold,
         args.aliases,
-        args.version,
-        args.matching,
-        strict=args.strict,
-        strip_titles=args.strip_titles,
-        coerce_indices=args.coerce_indices,
-        unicode=args.unicode,
-        contains=args.contains,
-        subset=args.subset,
         compare_with=other,
-        by_type=args.by_type,
-        confidence=args.confidence,
-        resamples=args.resamples,
-        rounds=args.rounds,
-        seed=args.seed,
-        config=args.config,
-        split=args.split,
         command=getattr(args, "command_line", None),
+        settings=ScoreSettings(
+            **{one.name: getattr(args, one.name) for one in fields(ScoreSettings)}
+        ),
     )
 
 

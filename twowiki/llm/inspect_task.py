@@ -39,7 +39,7 @@ from twowiki.metric.gold import gold_of
 from twowiki.metric.report import UNTYPED
 from twowiki.metric.results import KEYS, no_names
 from twowiki.metric.scoring import Scorer as JointScorer
-from twowiki.metric.settings import Settings
+from twowiki.metric.settings import ScoreSettings
 
 try:  # the one error that inspect-ai shows without a traceback
     from inspect_ai._util.error import PrerequisiteError
@@ -217,7 +217,7 @@ def joint(aliases: str | None = None, version: str = "1.1", matching: str = "off
         matching: official or one_to_one.
     """
     names = no_names if aliases is None else read_aliases(aliases).names_of
-    inner = JointScorer(Settings(version=version, matching=matching), names)
+    inner = JointScorer(ScoreSettings(version=version, matching=matching), names)
     judge = Judge(inner)
 
     async def score(state: TaskState, target: Target) -> Score:

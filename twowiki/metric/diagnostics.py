@@ -15,7 +15,7 @@ from twowiki.metric.gold import GoldSet, length_of
 from twowiki.metric.normalization import as_index
 from twowiki.metric.predictions import BLOCKS, EXPECTED, PredictionSet
 from twowiki.metric.results import Gold, Row
-from twowiki.metric.settings import Settings
+from twowiki.metric.settings import ScoreSettings
 
 _LISTS, _TEXTS = (list, tuple), (str, int, float)
 
@@ -90,7 +90,7 @@ class Inspector:
 
 
 def explain(
-    settings: Settings,
+    settings: ScoreSettings,
     said: PredictionSet,
     true: GoldSet,
     aliases: bool,
@@ -138,7 +138,7 @@ def _about_coverage(
         yield f"{counted(said.repeated, 'repeated row')} ignored"
 
 
-def _about_gold(settings: Settings, true: GoldSet, aliases: bool) -> Iterator[str]:
+def _about_gold(settings: ScoreSettings, true: GoldSet, aliases: bool) -> Iterator[str]:
     names = [gold.id for gold in true.golds]
     if len(set(names)) < len(names):
         repeated = counted(len(names) - len(set(names)), "gold record")

@@ -25,21 +25,21 @@ from twowiki.metric.results import (
     no_names,
     part_of,
 )
-from twowiki.metric.settings import Settings
+from twowiki.metric.settings import ScoreSettings
 
 Triples = Sequence[tuple[str, ...]]
 _NO_IDS = (None, None, None)
 
 
 class EvidenceScorer:
-    """Scores the evidence of examples under one `Settings`.
+    """Scores the evidence of examples under one `ScoreSettings`.
 
     Args:
         settings: the variant of the metric.
         names_of: gives the aliases and demonyms of a Wikidata id.
     """
 
-    def __init__(self, settings: Settings, names_of: NamesOf = no_names) -> None:
+    def __init__(self, settings: ScoreSettings, names_of: NamesOf = no_names) -> None:
         self._level: Callable[[str], str] = leveller(normalise_name, fold=settings.unicode)
         self._relation = Remembered(self._level)
         self._names = Names(names_of, self._level)

@@ -18,7 +18,7 @@ from twowiki._version import __version__
 from twowiki.data.schema import HOTPOT_TYPES, TWO_WIKI_TYPES
 from twowiki.io.json_files import Source
 from twowiki.metric.results import FIGURES, KEYS, PARTS, Row
-from twowiki.metric.settings import Settings
+from twowiki.metric.settings import ScoreSettings
 
 UNTYPED = "untyped"
 _TYPES = tuple(dict.fromkeys((*TWO_WIKI_TYPES, *HOTPOT_TYPES)))
@@ -33,15 +33,6 @@ class Group(NamedTuple):
     n: int
     metrics: dict[str, float]
     intervals: dict[str, Interval] | None = None
-
-
-class Resampling(NamedTuple):
-    """How chance is drawn for intervals and the paired test."""
-
-    confidence: float | None = None  # None: no intervals
-    resamples: int = 1000
-    rounds: int = 10_000
-    seed: int = 0
 
 
 class Comparison(NamedTuple):
@@ -60,21 +51,19 @@ class Report:
 
     Attributes:
         rows: a row an example, in the gold's order, figures 0-1 in the order of `keys`.
-        settings: the variant of the metric.
+        settings: the options of the score.
         signature: everything that can move the score, in one line.
         predictions, gold, aliases: where the data came from, with hashes.
         missing_ids: gold examples of which the prediction leaves out a part, or all.
         extra_ids: predicted ids that the gold does not know; they are ignored.
         subset: the ids that were scored, where a subset was asked for.
-        resampling: how intervals and tests are drawn.
-        by_type: whether the means by type are part of the output.
         comparison: another system on the same gold.
         warnings: what a reader of the score should know.
         command: the command line, where there was one.
     """
 
     rows: Sequence[Row]
-    settings: Settings
+    settings: ScoreSettings
     signature: str
     predictions: Source
     gold: Source
@@ -82,8 +71,6 @@ class Report:
     missing_ids: tuple[str, ...] = ()
     extra_ids: tuple[str, ...] = ()
     subset: tuple[str, ...] | None = None
-    resampling: Resampling = Resampling()  # noqa: RUF009
-    by_type: bool = False
     comparison: Comparison | None = None
     warnings: tuple[str, ...] = ()
     command: str | None = None
@@ -106,7 +93,7 @@ class Report:
     @cached_property
     def intervals(self) -> dict[str, Interval] | None:
         """The means' bootstrap intervals, where a confidence was asked for."""
-        return intervals_of(self.rows, self.keys, self.resampling)
+        return intervals_of(self.rows, self.keys, self.settings)
 
     @cached_property
     def types(self) -> dict[str, Group]:
@@ -119,7 +106,7 @@ class Report:
             name: Group(
                 len(groups[name]),
                 means_of(groups[name], self.keys),
-                intervals_of(groups[name], self.keys, self.resampling),
+                intervals_of(groups[name], self.keys, self.settings),
             )
             for name in order
         }
@@ -167,7 +154,7 @@ class Report:
             "warnings": list(self.warnings),
         }
         report.update(self._chance())
-        if self.by_type:
+        if self.settings.by_type:
             report["by_type"] = {name: _group(group) for name, group in self.types.items()}
         if self.comparison is not None:
             report["comparison"] = self._compared(self.comparison)
@@ -177,7 +164,7 @@ class Report:
             "gold": self.gold._asdict(),
             "aliases": None if self.aliases is None else self.aliases._asdict(),
         }
-        report["seed"] = self.resampling.seed
+        report["seed"] = self.settings.seed
         report["versions"] = {
             "twowiki": __version__,
             "python": ".".join(map(str, sys.version_info[:3])),
@@ -188,7 +175,7 @@ class Report:
     def _chance(self) -> dict[str, Any]:
         if self.intervals is None:
             return {}
-        drawn = {"confidence": self.resampling.confidence, "resamples": self.resampling.resamples}
+        drawn = {"confidence": self.settings.confidence, "resamples": self.settings.resamples}
         return {"intervals": {**_listed(self.intervals)}, "bootstrap": drawn}
 
     def _compared(self, comparison: Comparison) -> dict[str, Any]:
@@ -199,7 +186,7 @@ class Report:
             "p_values": dict(comparison.p_values),
             "missing": comparison.missing,
             "test": "paired approximate randomization, two-sided",
-            "rounds": self.resampling.rounds,
+            "rounds": self.settings.rounds,
         }
 
     def render(self) -> str:
@@ -213,7 +200,7 @@ class Report:
         return f"Report({self.signature}, joint_f1={self.metrics['joint_f1']:.2f})"
 
 
-def keys_of(settings: Settings) -> tuple[str, ...]:
+def keys_of(settings: ScoreSettings) -> tuple[str, ...]:
     """Give the names of the figures of a row."""
     return (*KEYS, "contains") if settings.contains else KEYS
 
@@ -232,18 +219,18 @@ def _in_order(values: Iterable[float]) -> float:
 
 
 def intervals_of(
-    rows: Sequence[Row], keys: Sequence[str], resampling: Resampling
+    rows: Sequence[Row], keys: Sequence[str], settings: ScoreSettings
 ) -> dict[str, Interval] | None:
     """Give the means' percentile bootstrap intervals, None where none are asked for."""
-    if resampling.confidence is None:
+    if settings.confidence is None:
         return None
     from twowiki.metric.significance import bootstrap_intervals
 
     ends = bootstrap_intervals(
         [row.figures for row in rows],
-        confidence=resampling.confidence,
-        resamples=resampling.resamples,
-        seed=resampling.seed,
+        confidence=settings.confidence,
+        resamples=settings.resamples,
+        seed=settings.seed,
     )
     return {
         key: (float(low) * 100, float(high) * 100)
@@ -255,17 +242,17 @@ def compare(
     rows: Sequence[Row],
     other_rows: Sequence[Row],
     other: Source,
-    keys: Sequence[str],
-    resampling: Resampling,
+    settings: ScoreSettings,
 ) -> Comparison:
     """Compare two systems' rows on the same gold, in the same order."""
     from twowiki.metric.significance import paired_randomization
 
+    keys = keys_of(settings)
     tested = paired_randomization(
         [row.figures for row in rows],
         [row.figures for row in other_rows],
-        rounds=resampling.rounds,
-        seed=resampling.seed,
+        rounds=settings.rounds,
+        seed=settings.seed,
     )
     mine, theirs = means_of(rows, keys), means_of(other_rows, keys)
     return Comparison(
@@ -295,7 +282,7 @@ _SHORT = {"em": "EM", "f1": "F1", "prec": "prec", "recall": "recall"}
 def render_report(report: Report) -> str:
     """Give the report's tables, counts and signature; its warnings stand in `report.warnings`."""
     blocks = [_parts_table(Group(report.n, report.metrics, report.intervals))]
-    if report.by_type and report.types:
+    if report.settings.by_type and report.types:
         blocks.append(_types_table(report.types))
     if report.comparison is not None:
         blocks.append(_comparison_table(report, report.comparison))
@@ -346,7 +333,7 @@ def _comparison_table(report: Report, comparison: Comparison) -> str:
             ]
         )
     title = f"against {comparison.other.name} (missing: {comparison.missing}; paired randomization"
-    return f"{title}, {report.resampling.rounds} rounds, two-sided)\n{table(lines)}"
+    return f"{title}, {report.settings.rounds} rounds, two-sided)\n{table(lines)}"
 
 
 def _counts(report: Report) -> list[str]:
@@ -355,7 +342,7 @@ def _counts(report: Report) -> list[str]:
         f"{len(report.missing_ids)}; extra predictions, ignored: {len(report.extra_ids)}"
     ]
     if report.intervals is not None:
-        drawn = report.resampling
+        drawn = report.settings
         lines.append(
             f"[{drawn.confidence:.0%} intervals: percentile bootstrap, {drawn.resamples} "
             f"resamples, seed {drawn.seed}]"

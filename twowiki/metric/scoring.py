@@ -37,20 +37,20 @@ from twowiki.metric.results import (
     no_names,
     part_of,
 )
-from twowiki.metric.settings import Settings
+from twowiki.metric.settings import ScoreSettings
 
 _LONG = 64  # tokens, above which two answers are compared by counting them
 
 
 class Scorer:
-    """Scores examples under one `Settings`.
+    """Scores examples under one `ScoreSettings`.
 
     Args:
         settings: what can move a score.
         names_of: gives the aliases and demonyms of a Wikidata id.
     """
 
-    def __init__(self, settings: Settings, names_of: NamesOf = no_names) -> None:
+    def __init__(self, settings: ScoreSettings, names_of: NamesOf = no_names) -> None:
         self.settings = settings
         self._level: Callable[[str], str] = leveller(normalise_answer, fold=settings.unicode)
         self._names = Names(names_of if settings.version != "1.0" else no_names, self._level)
@@ -165,7 +165,7 @@ def score_joint(answer: Part, support: Part, evidence: Part) -> Part:
     return answer[0] * support[0] * evidence[0], f1, precision, recall
 
 
-def _title_form(settings: Settings) -> Callable[[str], str]:
+def _title_form(settings: ScoreSettings) -> Callable[[str], str]:
     """Give what titles are compared by: their lower case, after what the options ask for."""
     if not settings.strip_titles and not settings.unicode:
         return str.lower

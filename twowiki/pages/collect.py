@@ -10,6 +10,7 @@ import hashlib
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -22,13 +23,14 @@ from twowiki.io.json_files import Source
 from twowiki.metric.diagnostics import Inspector
 from twowiki.metric.error_analysis import Checked, Judge
 from twowiki.metric.gold import ABSENT, HIDDEN, IN_MEMORY, GoldSet, gold_of, refuse_hidden
+from twowiki.metric.gold_sources import read_subset
 from twowiki.metric.hashing import GoldHash
 from twowiki.metric.predictions import PredictionSet
-from twowiki.metric.report import UNTYPED, Report, Resampling
+from twowiki.metric.report import UNTYPED, Report
 from twowiki.metric.results import Gold, Row, no_names
 from twowiki.metric.score import assemble
 from twowiki.metric.scoring import Scorer
-from twowiki.metric.settings import Settings
+from twowiki.metric.settings import ScoreSettings
 
 
 class Shown(NamedTuple):
@@ -65,11 +67,9 @@ def gather(
     records: Iterable[Any],
     origin: Source,
     labels: Sequence[str],
-    settings: Settings,
+    settings: ScoreSettings,
     *,
     names: AliasTable | None,
-    chosen: Sequence[str] | None = None,
-    resampling: Resampling,
     most: int,
     seed: int,
     command: str | None = None,
@@ -83,8 +83,6 @@ def gather(
         labels: the names behind a `type` that is a number.
         settings: the variant of the metric.
         names: other names by Wikidata id.
-        chosen: the ids to score alone.
-        resampling: how intervals are drawn.
         most: how many examples are shown.
         seed: of their choice.
         command: the command line to keep in the report.
@@ -92,6 +90,7 @@ def gather(
     Raises:
         DataError: gold that cannot be used, or that is hidden; file and record are named.
     """
+    chosen = None if settings.subset is None else read_subset(settings.subset)
     scan = _Scan(said, settings, names, chosen, EvenSample(most, seed))
     try:
         for number, record in enumerate(records):
@@ -99,7 +98,7 @@ def gather(
         scan.check(origin)
     except DataError as error:
         raise error.at(origin.name) if origin.name != IN_MEMORY else error from None
-    report = scan.report(origin, names, chosen, resampling, command)
+    report = scan.report(origin, names, chosen, command)
     return Findings(report, scan.outcomes, scan.signs, scan.sample.items(), scan.judge)
 
 
@@ -109,7 +108,7 @@ class _Scan:
     def __init__(
         self,
         said: PredictionSet,
-        settings: Settings,
+        settings: ScoreSettings,
         names: AliasTable | None,
         chosen: Sequence[str] | None,
         sample: EvenSample[Shown],
@@ -183,8 +182,7 @@ class _Scan:
         self,
         origin: Source,
         names: AliasTable | None,
-        chosen: Sequence[str] | None,
-        resampling: Resampling,
+        chosen: tuple[str, ...] | None,
         command: str | None,
     ) -> Report:
         """Put the rows into a report, as `twowiki.score` does."""
@@ -192,15 +190,13 @@ class _Scan:
         return assemble(
             self.said,
             GoldSet(light, (), origin, dict(self._lacking), self._has_ids),
-            self.settings,
+            replace(self.settings, by_type=True),
             self.rows,
             self.inspector,
             gold_hash=self.content.hexdigest(),
             extra=tuple([name for name in self.said.ids() if name not in self._ids]),
             names=names,
-            chosen=None if chosen is None else tuple(chosen),
-            resampling=resampling,
-            by_type=True,
+            chosen=chosen,
             command=command,
         )
 

@@ -146,7 +146,7 @@ def _cell(group: Group, key: str) -> str:
 
 
 def _drawn(report: Report) -> str:
-    how = report.resampling
+    how = report.settings
     if how.confidence is None:
         return ""
     return (
