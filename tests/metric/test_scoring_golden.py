@@ -32,7 +32,7 @@ def disagrees(matching: str = "official", strict: bool = False) -> bool:
                 case["gold"],
                 case["aliases"],
                 version=case["version"],
-                matching,
+                matching=matching,
                 strict=strict,
             ).metrics.values(),
             case["expected"].values(),
