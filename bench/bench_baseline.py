@@ -27,7 +27,7 @@ import torch
 from reference_baseline import ReferenceBaseline, decode, losses
 
 from twowiki.data.schema import Example, Fact, Paragraph, Triple
-from twowiki.models.configuration_baseline import TwoWikiConfig
+from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
 from twowiki.models.convert_baseline import (
     convert_weights,
     model_of,
@@ -35,7 +35,7 @@ from twowiki.models.convert_baseline import (
     reference_labels,
 )
 from twowiki.models.decoding import best_spans
-from twowiki.models.processing_baseline import Encoder
+from twowiki.models.processing_baseline import BaselineProcessor
 from twowiki.models.tokenization_baseline import spacy_offsets
 from twowiki.training.feature_store import encode_to_file
 from twowiki.training.loop import keep_freed_memory
@@ -219,9 +219,9 @@ def split_as_published(text: str) -> list[str]:
 def encode(count: int) -> None:
     """Measure encoding in the corrected settings, and its size on disk."""
     examples = made_up_examples(count)
-    counts = count_vocabulary(examples, TwoWikiConfig())
-    tokenizer, sizes = make_vocabulary(counts, TwoWikiConfig())
-    encoder = Encoder(TwoWikiConfig(**sizes), tokenizer)
+    counts = count_vocabulary(examples, TwoWikiBaselineConfig())
+    tokenizer, sizes = make_vocabulary(counts, TwoWikiBaselineConfig())
+    encoder = BaselineProcessor(TwoWikiBaselineConfig(**sizes), tokenizer)
     windows = [window for example in examples for window in encoder.encode(example)]
     tokens = sum(len(window.token_ids) for window in windows) / len(examples)
 

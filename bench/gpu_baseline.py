@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from bench_baseline import CHARACTERS, RELATIONS, WORDS, make_batch
 
-from twowiki.models.configuration_baseline import TwoWikiConfig
+from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
 from twowiki.models.convert_baseline import reference_inputs, reference_labels
 from twowiki.models.modeling_baseline import TwoWikiBaselineForMultihopQA
 from twowiki.training.loop import make_optimizer
@@ -85,17 +85,17 @@ def row(settings: str, precision: str, size: int, given: argparse.Namespace) -> 
     )
 
 
-def configure(settings: str) -> TwoWikiConfig:
+def configure(settings: str) -> TwoWikiBaselineConfig:
     """Make the settings at the published size."""
     sizes: dict[str, Any] = {"vocab_size": WORDS, "char_vocab": "x" * (CHARACTERS - 2)}
     names = [str(number) for number in range(RELATIONS)]
     if settings == "reproduce":
-        return TwoWikiConfig.reproduce(**sizes, relations=names)
-    return TwoWikiConfig(**sizes, relations=names[2:])
+        return TwoWikiBaselineConfig.reproduce(**sizes, relations=names)
+    return TwoWikiBaselineConfig(**sizes, relations=names[2:])
 
 
 def inputs_of(
-    config: TwoWikiConfig, lengths: torch.Tensor, device: str
+    config: TwoWikiBaselineConfig, lengths: torch.Tensor, device: str
 ) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
     """Make a batch with labels as a model of these settings takes it."""
     batch, given = make_batch(lengths)

@@ -21,7 +21,7 @@ from transformers import AutoConfig
 from twowiki.models.backbone import VARIABLE_LENGTHS
 from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
 from twowiki.models.features import Window
-from twowiki.models.modeling_encoder import TwoWikiForMultihopQA
+from twowiki.models.modeling_encoder import TwoWikiEncoderForMultihopQA
 from twowiki.models.processing_encoder import EncoderCollator
 from twowiki.training.encoder import EncoderConfig, make_encoder_optimizer
 
@@ -78,7 +78,7 @@ def row(
     """Measure one line of the table."""
     torch.manual_seed(0)
     config = configure(kind, fields, attention, quick=given.quick)
-    model = TwoWikiForMultihopQA(config).to(given.device)
+    model = TwoWikiEncoderForMultihopQA(config).to(given.device)
     lengths = numpy.linspace(*((40, 90) if given.quick else (634, 1199)), size).astype(int)
     windows = [made_up(int(length), config, seed) for seed, length in enumerate(lengths)]
     batch = {k: v.to(given.device) for k, v in EncoderCollator(config)(windows).items()}
@@ -161,7 +161,7 @@ def made_up(length: int, config: TwoWikiEncoderConfig, seed: int) -> Window:
     )  # fmt: skip
 
 
-def operations(model: TwoWikiForMultihopQA, batch: dict[str, torch.Tensor]) -> float:
+def operations(model: TwoWikiEncoderForMultihopQA, batch: dict[str, torch.Tensor]) -> float:
     """Count the operations of a forward pass over the real tokens (a training step is three)."""
     backbone = model.config.backbone_config
     lengths = batch["attention_mask"].sum(dim=1).double()

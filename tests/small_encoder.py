@@ -14,8 +14,8 @@ from tests.small_model import GOLD_Q1, examples
 from twowiki.data.schema import Example
 from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
 from twowiki.models.features import Window
-from twowiki.models.modeling_encoder import TwoWikiForMultihopQA
-from twowiki.models.processing_encoder import SubwordEncoder, add_markers, frame_of
+from twowiki.models.modeling_encoder import TwoWikiEncoderForMultihopQA
+from twowiki.models.processing_encoder import EncoderProcessor, add_markers, frame_of
 
 SIZES = {
     "hidden_size": 32,
@@ -142,16 +142,16 @@ def settings(kind: str = "bert", **options: Any) -> tuple[TwoWikiEncoderConfig, 
 
 def model_and_records(
     kind: str = "bert", given: list[Example] | None = None, seed: int = 0, **options: Any
-) -> tuple[TwoWikiForMultihopQA, list[Window]]:
+) -> tuple[TwoWikiEncoderForMultihopQA, list[Window]]:
     """A model from a seed, in evaluation mode, and the records of examples."""
     config, tokenizer = settings(kind, **options)
-    encoder = SubwordEncoder(config, tokenizer)
+    encoder = EncoderProcessor(config, tokenizer)
     records = [
         record
         for number, example in enumerate(given or examples())
         for record in encoder.encode(example, number)
     ]
     torch.manual_seed(seed)
-    model = TwoWikiForMultihopQA(config)
+    model = TwoWikiEncoderForMultihopQA(config)
     model.answer_tokenizer = tokenizer
     return model.eval(), records

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 
 from twowiki.data.schema import Example, Fact, Paragraph, Triple
-from twowiki.models.configuration_baseline import TwoWikiConfig
+from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
 from twowiki.models.features import Window
 from twowiki.models.modeling_baseline import TwoWikiBaselineForMultihopQA
-from twowiki.models.processing_baseline import Collator, Encoder
+from twowiki.models.processing_baseline import BaselineCollator, BaselineProcessor
 from twowiki.models.tokenization_baseline import TwoWikiTokenizer
 from twowiki.training.tiny_data import tiny_examples
 from twowiki.training.vocabulary import count_vocabulary, make_vocabulary
@@ -41,32 +41,32 @@ def examples() -> list[Example]:
     return list(tiny_examples(12, seed=3))
 
 
-def setting(**options: Any) -> TwoWikiConfig:
+def setting(**options: Any) -> TwoWikiBaselineConfig:
     """Small settings, corrected but for the options given."""
-    return TwoWikiConfig(**{**SIZES, **options})
+    return TwoWikiBaselineConfig(**{**SIZES, **options})
 
 
-def reproduced(**options: Any) -> TwoWikiConfig:
+def reproduced(**options: Any) -> TwoWikiBaselineConfig:
     """Small reproduce settings that need no spaCy."""
-    return TwoWikiConfig.reproduce(**{**SIZES, "splitter": "words", **options})
+    return TwoWikiBaselineConfig.reproduce(**{**SIZES, "splitter": "words", **options})
 
 
 def with_vocabulary(
-    config: TwoWikiConfig, given: list[Example] | None = None
-) -> tuple[TwoWikiConfig, TwoWikiTokenizer]:
+    config: TwoWikiBaselineConfig, given: list[Example] | None = None
+) -> tuple[TwoWikiBaselineConfig, TwoWikiTokenizer]:
     """Fill a configuration's vocabularies from examples."""
     counts = count_vocabulary([*(given or examples()), GOLD_Q1], config)
     tokenizer, sizes = make_vocabulary(counts, config)
-    fields = {name: getattr(config, name) for name in TwoWikiConfig.__annotations__}
-    return TwoWikiConfig(**{**fields, **sizes}), tokenizer
+    fields = {name: getattr(config, name) for name in TwoWikiBaselineConfig.__annotations__}
+    return TwoWikiBaselineConfig(**{**fields, **sizes}), tokenizer
 
 
 def model_and_windows(
-    config: TwoWikiConfig | None = None, given: list[Example] | None = None, seed: int = 0
+    config: TwoWikiBaselineConfig | None = None, given: list[Example] | None = None, seed: int = 0
 ) -> tuple[TwoWikiBaselineForMultihopQA, list[Window]]:
     """Make a model from a seed and the encoded windows of examples."""
     config, tokenizer = with_vocabulary(config or setting(), given)
-    encoder = Encoder(config, tokenizer)
+    encoder = BaselineProcessor(config, tokenizer)
     windows = [
         window
         for number, example in enumerate(given or examples())
@@ -80,4 +80,4 @@ def model_and_windows(
 
 def batch_of(model: TwoWikiBaselineForMultihopQA, windows: list[Window]) -> dict[str, Any]:
     """Collate windows for a model."""
-    return Collator(model.config)(windows)
+    return BaselineCollator(model.config)(windows)

@@ -220,7 +220,9 @@ def test_its_example_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     from tests.hub_folders import model_folder
 
     folder = model_folder(tmp_path / "run") / "best"
-    import twowiki.models.registration  # noqa: F401
+    from twowiki.models.auto import register_models
+
+    register_models()
 
     code = make_card(folder, str(folder)).split("```python\n")[1].split("```")[0]
     names: dict[str, Any] = {}

@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from twowiki.data.sources import read_examples
-from twowiki.models.comparison_answers import Fact, country_of, derive_answer, is_named, parse_date
+from twowiki.models.comparison_answers import (
+    Triple,
+    country_of,
+    derive_answer,
+    is_named,
+    parse_date,
+)
 from twowiki.training.tiny_data import tiny_examples
 
 
@@ -54,27 +60,27 @@ def test_neighbours_are_not_one_country() -> None:
     assert country_of("North Korean") != country_of("South Korean")
 
 
-def born(*pairs: tuple[str, str]) -> list[Fact]:
-    return [Fact(name, "date of birth", date) for name, date in pairs]
+def born(*pairs: tuple[str, str]) -> list[Triple]:
+    return [Triple(name, "date of birth", date) for name, date in pairs]
 
 
 TWO = born(("Ada Orr", "3 May 1901"), ("Bo Lind (singer)", "1899"))
 FILMS = [
-    Fact("Born Later", "director", "Ada Orr"),
-    Fact("Mist (1940 film)", "director", "Cy Venn"),
-    Fact("Ada Orr", "date of death", "May 3, 1990"),
-    Fact("Cy Venn (director)", "date of death", "4 May 1990"),
+    Triple("Born Later", "director", "Ada Orr"),
+    Triple("Mist (1940 film)", "director", "Cy Venn"),
+    Triple("Ada Orr", "date of death", "May 3, 1990"),
+    Triple("Cy Venn (director)", "date of death", "4 May 1990"),
 ]
 LIVES = [
-    Fact("Ada Orr", "date of birth", "1 May 1900"),
-    Fact("Ada Orr", "date of death", "1 May 1950"),
-    Fact("Cy Venn", "date of birth", "2 June 1800"),
-    Fact("Cy Venn", "date of death", "1 June 1850"),
+    Triple("Ada Orr", "date of birth", "1 May 1900"),
+    Triple("Ada Orr", "date of death", "1 May 1950"),
+    Triple("Cy Venn", "date of birth", "2 June 1800"),
+    Triple("Cy Venn", "date of death", "1 June 1850"),
 ]
 PLACES = [
-    Fact("Mist", "country of origin", "Italian"),
-    Fact("Born Later", "country of origin", "French"),
-    Fact("Born Later", "country of origin", "Italy"),
+    Triple("Mist", "country of origin", "Italian"),
+    Triple("Born Later", "country of origin", "French"),
+    Triple("Born Later", "country of origin", "Italy"),
 ]
 
 
@@ -106,7 +112,7 @@ PLACES = [
     ],
 )  # fmt: skip
 def test_what_the_triples_decide_and_what_they_do_not(
-    question: str, triples: list[Fact], answer: tuple[str, int | None] | None
+    question: str, triples: list[Triple], answer: tuple[str, int | None] | None
 ) -> None:
     assert derive_answer(question, triples) == answer
 
@@ -130,7 +136,7 @@ def test_a_name_is_whole_words_of_the_question(name: str, named: bool) -> None:
 def test_gold_triples_of_made_up_questions_give_their_answers() -> None:
     derived = 0
     for example in tiny_examples(80, seed=5):
-        found = derive_answer(example.question, [Fact(*triple) for triple in example.evidences])
+        found = derive_answer(example.question, [Triple(*triple) for triple in example.evidences])
         if found is not None:
             derived += 1
             assert found[0].casefold() == (example.answer or "").casefold()
@@ -141,7 +147,7 @@ def test_gold_triples_of_made_up_questions_give_their_answers() -> None:
 def test_gold_triples_of_real_items_give_their_answers(shared: Path) -> None:
     derived = 0
     for example in read_examples(shared / "data" / "two_wiki" / "dev250.json"):
-        found = derive_answer(example.question, [Fact(*triple) for triple in example.evidences])
+        found = derive_answer(example.question, [Triple(*triple) for triple in example.evidences])
         if found is not None:
             derived += 1
             assert found[0].casefold() == (example.answer or "").casefold(), example.id

@@ -17,9 +17,9 @@ from twowiki.models.decoding import (
     forward_maximum,
     merge_windows,
     score_windows,
-    token_zones,
+    window_segment_ids,
 )
-from twowiki.models.oracle import SURE, oracle_output
+from twowiki.models.oracle import SURE, baseline_oracle
 from twowiki.models.text import lay_out
 
 LOWEST = torch.finfo(torch.float).min
@@ -34,8 +34,8 @@ def test_the_band_finds_what_the_square_finds(tokens: int, width: int, seed: int
     square = starts.unsqueeze(2) + ends.unsqueeze(1)  # (B, T, T, K)
     square = square.masked_fill(~band.view(1, tokens, tokens, 1), -torch.inf)
     scores, places = square.flatten(1, 2).max(dim=1)
-    for zones in (None, torch.zeros(3, tokens, dtype=torch.long)):
-        first, last, best = best_spans(starts, ends, zones, width)
+    for segment_ids in (None, torch.zeros(3, tokens, dtype=torch.long)):
+        first, last, best = best_spans(starts, ends, segment_ids, width)
         torch.testing.assert_close(best, scores)
         assert (first == places // tokens).all()
         assert (last == places % tokens).all()
@@ -48,14 +48,14 @@ def test_a_span_never_leaves_its_zone_nor_exceeds_its_width(
 ) -> None:
     generator = torch.Generator().manual_seed(seed)
     starts, ends = torch.randn(2, 2, tokens, 3, generator=generator)
-    zones = (torch.rand(2, tokens, generator=generator) < 0.3).long().cumsum(dim=1)
-    zones[torch.rand(2, tokens, generator=generator) < 0.2] = -1
-    first, last, score = best_spans(starts, ends, zones, width)
-    allowed = zones.gather(1, first) >= 0
+    segment_ids = (torch.rand(2, tokens, generator=generator) < 0.3).long().cumsum(dim=1)
+    segment_ids[torch.rand(2, tokens, generator=generator) < 0.2] = -1
+    first, last, score = best_spans(starts, ends, segment_ids, width)
+    allowed = segment_ids.gather(1, first) >= 0
     for row, column in zip(*numpy.nonzero(allowed.numpy()), strict=True):
         start, end = int(first[row, column]), int(last[row, column])
         assert 0 <= end - start < width
-        assert zones[row, start] == zones[row, end]
+        assert segment_ids[row, start] == segment_ids[row, end]
         total = starts[row, start, column] + ends[row, end, column]
         torch.testing.assert_close(score[row, column], total)
     hopeless = score < LOWEST / 2
@@ -73,10 +73,10 @@ def test_the_forward_maximum_is_a_sliding_maximum(tokens: int, width: int) -> No
 
 def test_titles_and_paragraphs_are_zones_of_their_own() -> None:
     _, (window,) = model_and_windows(given=[GOLD_Q1])
-    zones = token_zones(window, "marked")
+    segment_ids = window_segment_ids(window, "marked")
     words = [window.text[a:b] for a, b in zip(window.token_starts, window.token_ends, strict=True)]
     by_zone: dict[int, list[str]] = {}
-    for word, zone in zip(words, zones.tolist(), strict=True):
+    for word, zone in zip(words, segment_ids.tolist(), strict=True):
         by_zone.setdefault(zone, []).append(word)
     assert by_zone.pop(-1) == ["\x02", "\x03"] * 2
     assert [" ".join(part) for part in by_zone.values()] == [
@@ -89,7 +89,7 @@ def test_titles_and_paragraphs_are_zones_of_their_own() -> None:
 
 def test_all_scores_above_the_threshold_give_every_sentence_and_no_title() -> None:
     model, windows = model_and_windows(given=[GOLD_Q1])
-    output = oracle_output(windows, model.config)
+    output = baseline_oracle(windows, model.config)
     output.support_logits = torch.full_like(output.support_logits, SURE)
     scores = score_windows(output, windows, model.config)
     text = lay_out(GOLD_Q1.context).text
@@ -99,7 +99,7 @@ def test_all_scores_above_the_threshold_give_every_sentence_and_no_title() -> No
 
 def test_in_the_published_settings_titles_can_be_predicted() -> None:
     model, windows = model_and_windows(reproduced(), given=[GOLD_Q1])
-    output = oracle_output(windows, model.config)
+    output = baseline_oracle(windows, model.config)
     output.support_logits = torch.full_like(output.support_logits, SURE)
     text = lay_out(GOLD_Q1.context, "reference").text
     scores = score_windows(output, windows, model.config)

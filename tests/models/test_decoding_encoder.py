@@ -12,11 +12,11 @@ from tests.small_model import GOLD_Q1, examples
 from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
 from twowiki.models.decoding import ScoredSpan
 from twowiki.models.decoding_encoder import (
-    RecordScores,
+    WindowScores,
     decode_record,
+    encoder_segment_ids,
     score_records,
     span_candidates,
-    zone_rows,
 )
 from twowiki.models.oracle import encoder_oracle
 from twowiki.models.processing_encoder import EncoderCollator
@@ -41,10 +41,10 @@ def chances(number: int, count: int) -> list[float]:
     return [0.9 if i == number else 0.1 / count for i in range(count + 1)]
 
 
-def record(slots: list[tuple[str, Any, Any]], config: TwoWikiEncoderConfig) -> RecordScores:
+def record(slots: list[tuple[str, Any, Any]], config: TwoWikiEncoderConfig) -> WindowScores:
     """What a model says: (relation, places of the subject, places of the object) a slot."""
     names = config.relations or []
-    return RecordScores(
+    return WindowScores(
         example=0,
         answer_types=[0.8, 0.1, 0.1],
         answer=place("Mist (1940 film)"),
@@ -132,17 +132,17 @@ def test_candidates_are_in_order_within_their_zone_and_short_enough(count: int) 
     model, records = model_and_records("bert", examples()[:3])
     torch.manual_seed(1)
     tokens = max(len(one.token_ids) for one in records)
-    zones = zone_rows(records, model.config, tokens)
-    mask = (zones >= 0).unsqueeze(-1)
+    segment_ids = encoder_segment_ids(records, model.config, tokens)
+    mask = (segment_ids >= 0).unsqueeze(-1)
     lowest = torch.finfo(torch.float).min
     starts, ends = (torch.randn(3, tokens, 5).masked_fill(~mask, lowest) for _ in range(2))
-    first, last, scores = span_candidates(starts, ends, zones, 7, count)
+    first, last, scores = span_candidates(starts, ends, segment_ids, 7, count)
     assert first.shape == last.shape == scores.shape
     real = scores > -1e29
     assert real[..., 0].all()
     assert ((last - first)[real] >= 0).all()
     assert ((last - first)[real] < 7).all()
-    spread = zones.unsqueeze(1).expand(-1, 5, -1)
+    spread = segment_ids.unsqueeze(1).expand(-1, 5, -1)
     assert (spread.gather(2, first) == spread.gather(2, last))[real].all()
     assert (scores[..., 1:] <= scores[..., :1] + 1e-6).all()
     pairs = first * tokens + last

@@ -10,7 +10,6 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModel, AutoModelForQuestionAnswering, AutoTokenizer
 
-import twowiki.models.registration  # noqa: F401
 from tests.small_model import (
     GOLD_Q1,
     batch_of,
@@ -20,7 +19,8 @@ from tests.small_model import (
     setting,
 )
 from twowiki.data.schema import Example, Paragraph, Triple
-from twowiki.models.configuration_baseline import REPRODUCE, TwoWikiConfig
+from twowiki.models.auto import register_models
+from twowiki.models.configuration_baseline import REPRODUCE, TwoWikiBaselineConfig
 from twowiki.models.features import Window
 from twowiki.models.modeling_baseline import TwoWikiBaselineForMultihopQA
 from twowiki.models.outputs import TwoWikiOutput
@@ -43,6 +43,7 @@ OPTIONS: dict[str, Any] = {
         "freeze_word_vectors",
     )
 }
+register_models()
 PARTS = {"span", "answer_type", "support", "relation", "subject", "object"}
 LOWEST = torch.finfo(torch.float).min
 
@@ -54,13 +55,13 @@ def outputs(model: TwoWikiBaselineForMultihopQA, windows: list[Window]) -> TwoWi
 
 def test_the_published_sizes_have_the_published_number_of_weights() -> None:
     names = [str(number) for number in range(38)]
-    published = TwoWikiConfig.reproduce(vocab_size=9, char_vocab="x" * 72, relations=names)
-    corrected = TwoWikiConfig(vocab_size=9, char_vocab="x" * 72, relations=names[2:])
+    published = TwoWikiBaselineConfig.reproduce(vocab_size=9, char_vocab="x" * 72, relations=names)
+    corrected = TwoWikiBaselineConfig(vocab_size=9, char_vocab="x" * 72, relations=names[2:])
     assert weights_of(published) == 1_793_888
     assert abs(weights_of(corrected) / 1_793_888 - 1) < 0.1
 
 
-def weights_of(config: TwoWikiConfig) -> int:
+def weights_of(config: TwoWikiBaselineConfig) -> int:
     model = TwoWikiBaselineForMultihopQA(config)
     return sum(p.numel() for n, p in model.named_parameters() if "word_embeddings" not in n)
 
@@ -113,7 +114,7 @@ def test_in_the_published_settings_padding_leaks() -> None:
 
 
 @pytest.mark.parametrize("config", [setting(), reproduced()])
-def test_batch_order_permutes_the_outputs(config: TwoWikiConfig) -> None:
+def test_batch_order_permutes_the_outputs(config: TwoWikiBaselineConfig) -> None:
     model, windows = model_and_windows(config)
     order = [3, 0, 2, 1]
     first = outputs(model, windows[:4])
@@ -123,11 +124,11 @@ def test_batch_order_permutes_the_outputs(config: TwoWikiConfig) -> None:
 
 
 @pytest.mark.parametrize("config", [setting(), reproduced(layout="marked")])
-def test_an_example_with_nothing_in_it_has_a_finite_loss(config: TwoWikiConfig) -> None:
-    from twowiki.models.processing_baseline import Collator, Encoder
+def test_an_example_with_nothing_in_it_has_a_finite_loss(config: TwoWikiBaselineConfig) -> None:
+    from twowiki.models.processing_baseline import BaselineCollator, BaselineProcessor
 
     model, windows = model_and_windows(config)
-    encoder = Encoder(model.config, model.answer_tokenizer)
+    encoder = BaselineProcessor(model.config, model.answer_tokenizer)
     blank = GOLD_Q1._replace(question="", context=(Paragraph("", ()),), supporting_facts=())
     (window,) = encoder.encode(blank)
     hollow = window._replace(
@@ -138,7 +139,7 @@ def test_an_example_with_nothing_in_it_has_a_finite_loss(config: TwoWikiConfig) 
         sentences=window.sentences[:0],
         support=window.support[:0],
     )
-    output = model.train()(**Collator(model.config)([windows[0], hollow, window]))
+    output = model.train()(**BaselineCollator(model.config)([windows[0], hollow, window]))
     assert torch.isfinite(output.loss)
     output.loss.backward()
     assert all(
@@ -170,9 +171,9 @@ def test_an_absent_object_gives_its_pointer_no_gradient_at_all() -> None:
     batch = batch_of(model, [window])
     labels = {name: batch[name] for name in batch if name.endswith(("_positions", "_labels"))}
     output = model(**{name: value for name, value in batch.items() if name not in labels})
-    from twowiki.models.outputs import baseline_losses
+    from twowiki.models.outputs import multihop_losses
 
-    baseline_losses(output, labels, batch["sentence_mask"], model.config)["total"].backward()
+    multihop_losses(output, labels, batch["sentence_mask"], model.config)["total"].backward()
     for name in ("object_start_logits", "object_end_logits"):
         assert (kept[name].grad[..., 1] == 0).all()
         assert (kept[name].grad[..., 0] != 0).any()
@@ -180,7 +181,9 @@ def test_an_absent_object_gives_its_pointer_no_gradient_at_all() -> None:
 
 
 @pytest.mark.parametrize("config", [setting(), reproduced()])
-def test_half_precision_gives_finite_losses_near_the_full_ones(config: TwoWikiConfig) -> None:
+def test_half_precision_gives_finite_losses_near_the_full_ones(
+    config: TwoWikiBaselineConfig,
+) -> None:
     model, windows = model_and_windows(config)
     batch = batch_of(model.eval(), windows)
     full = model(**batch)
@@ -231,7 +234,7 @@ def test_loss_weights_are_in_the_saved_configuration_and_move_the_loss(tmp_path:
 
 
 @pytest.mark.parametrize("config", [setting(), reproduced()])
-def test_every_weight_comes_back(config: TwoWikiConfig, tmp_path: Path) -> None:
+def test_every_weight_comes_back(config: TwoWikiBaselineConfig, tmp_path: Path) -> None:
     model, _ = model_and_windows(config)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -334,8 +337,8 @@ def test_using_a_name_makes_the_auto_classes_know_the_model() -> None:
 
     import twowiki.models
 
-    assert twowiki.models.TwoWikiConfig is TwoWikiConfig
-    assert CONFIG_MAPPING["twowiki_baseline"] is TwoWikiConfig
+    assert twowiki.models.TwoWikiBaselineConfig is TwoWikiBaselineConfig
+    assert CONFIG_MAPPING["twowiki_baseline"] is TwoWikiBaselineConfig
     with pytest.raises(AttributeError, match="nothing"):
         _ = twowiki.models.nothing
 

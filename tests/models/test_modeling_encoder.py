@@ -15,18 +15,18 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModel, AutoModelForQuestionAnswering, AutoTokenizer
 
-import twowiki.models.registration  # noqa: F401
 from tests.small_encoder import BACKBONES, OTHERS, model_and_records, settings
 from tests.small_model import GOLD_Q1, examples
 from tests.small_model import model_and_windows as baseline_model
 from twowiki.data.schema import Example, Paragraph, Triple
-from twowiki.models.auto import load_model
+from twowiki.models.auto import load_model, register_models
 from twowiki.models.backbone import VARIABLE_LENGTHS, read_windows
 from twowiki.models.features import Window
-from twowiki.models.modeling_encoder import TwoWikiForMultihopQA, read_sentences
+from twowiki.models.modeling_encoder import TwoWikiEncoderForMultihopQA, read_sentences
 from twowiki.models.outputs import TwoWikiOutput
 from twowiki.models.processing_encoder import EncoderCollator, plan_example
 
+register_models()
 PARTS = {"span", "answer_type", "support", "relation", "subject", "object"}
 LOWEST = torch.finfo(torch.float).min
 OVER_TOKENS = ("start_logits", "end_logits", "subject_start_logits", "object_end_logits")
@@ -34,11 +34,13 @@ WHOLE = ("answer_type_logits", "relation_logits")
 PACKED = ("bert", "roberta", "modernbert")
 
 
-def batch_of(model: TwoWikiForMultihopQA, records: list[Window], **options: Any) -> dict[str, Any]:
+def batch_of(
+    model: TwoWikiEncoderForMultihopQA, records: list[Window], **options: Any
+) -> dict[str, Any]:
     return EncoderCollator(model.config, **options)(records)
 
 
-def outputs(model: TwoWikiForMultihopQA, records: list[Window]) -> TwoWikiOutput:
+def outputs(model: TwoWikiEncoderForMultihopQA, records: list[Window]) -> TwoWikiOutput:
     with torch.no_grad():
         found: TwoWikiOutput = model.eval()(**batch_of(model, records))
         return found
@@ -99,7 +101,7 @@ def test_the_state_of_a_token_is_that_of_its_own_window(kind: str) -> None:
     def states(given: dict[str, Any]) -> torch.Tensor:
         names = ("input_ids", "attention_mask", "token_type_ids", "question_window_mask")
         read = read_windows(model.backbone, *(given.get(name) for name in names))
-        return read[given["context_places"][0]]
+        return read[given["context_positions"][0]]
 
     with torch.no_grad():
         together = states(batch)
@@ -119,7 +121,7 @@ def test_windows_without_padding_give_the_same(kind: str) -> None:
     padded, records = model_and_records(kind, examples()[:4], **options)
     config, _ = settings(kind, **options)
     config.backbone_config._attn_implementation = VARIABLE_LENGTHS
-    packed = TwoWikiForMultihopQA(config)
+    packed = TwoWikiEncoderForMultihopQA(config)
     packed.load_state_dict(padded.state_dict())
     calls: list[int] = []
     packed.backbone.register_forward_pre_hook(
@@ -220,7 +222,7 @@ def test_every_weight_comes_back_and_a_missing_one_is_initialised_alone(tmp_path
     for name in lost:
         del weights[name]
     save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
-    again, info = TwoWikiForMultihopQA.from_pretrained(tmp_path, output_loading_info=True)
+    again, info = TwoWikiEncoderForMultihopQA.from_pretrained(tmp_path, output_loading_info=True)
     assert set(info["missing_keys"]) == set(lost)
     for name, parameter in again.named_parameters():
         assert torch.isfinite(parameter).all(), name
@@ -239,7 +241,9 @@ def test_a_saved_folder_is_self_contained(tmp_path: Path) -> None:
                 assert f"{line.split()[1][1:]}.py" in code, (path, line)
     saved = (tmp_path / "config.json").read_text(encoding="utf-8")
     assert str(tmp_path.parent) not in saved
-    assert json.loads(saved)["auto_map"]["AutoModel"] == "modeling_encoder.TwoWikiForMultihopQA"
+    assert (
+        json.loads(saved)["auto_map"]["AutoModel"] == "modeling_encoder.TwoWikiEncoderForMultihopQA"
+    )
 
 
 STRANGER = """
@@ -356,7 +360,7 @@ def test_the_backbone_reads_the_marks_of_question_and_context() -> None:
     asked = slice(begin, begin + len(record.question_ids))
     assert marks[asked].tolist() == record.question_matches.tolist()
     assert record.question_matches.any()
-    assert marks[batch["context_places"][0]].tolist() == record.matches.tolist()
+    assert marks[batch["context_positions"][0]].tolist() == record.matches.tolist()
     assert int((marks > 0).sum()) == int((record.matches > 0).sum()) + int(
         (record.question_matches > 0).sum()
     )

@@ -16,19 +16,23 @@ import pytest
 from tests.small_model import GOLD_Q1, examples, reproduced, setting, with_vocabulary
 from twowiki.data.schema import Example, Fact, Paragraph, Prediction, Triple, TripleIds
 from twowiki.data.sources import read_examples
-from twowiki.models.configuration_baseline import TwoWikiConfig
+from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
 from twowiki.models.features import Window, plan_windows
 from twowiki.models.labels import IGNORED
-from twowiki.models.processing_baseline import Encoder
+from twowiki.models.processing_baseline import BaselineProcessor
 from twowiki.training.evaluation import ceiling_predictions, score_predictions
 from twowiki.training.tiny_data import tiny_examples
 
 
-def encoder_for(config: TwoWikiConfig, given: list[Example], **options: Any) -> Encoder:
-    return Encoder(*with_vocabulary(config, given), **options)
+def encoder_for(
+    config: TwoWikiBaselineConfig, given: list[Example], **options: Any
+) -> BaselineProcessor:
+    return BaselineProcessor(*with_vocabulary(config, given), **options)
 
 
-def encode_one(example: Example, config: TwoWikiConfig | None = None) -> tuple[Window, Encoder]:
+def encode_one(
+    example: Example, config: TwoWikiBaselineConfig | None = None
+) -> tuple[Window, BaselineProcessor]:
     encoder = encoder_for(config or setting(), [example])
     (window,) = encoder.encode(example)
     return window, encoder
@@ -38,7 +42,7 @@ def text_of(window: Window, start: int, end: int) -> str:
     return window.text[window.token_starts[start] : window.token_ends[end]]
 
 
-def ceiling(given: list[Example], config: TwoWikiConfig) -> dict[str, float]:
+def ceiling(given: list[Example], config: TwoWikiBaselineConfig) -> dict[str, float]:
     encoder = encoder_for(config, given)
     windows = [w for number, one in enumerate(given) for w in encoder.encode(one, number)]
     return score_predictions(given, ceiling_predictions(windows, given, encoder.config)).metrics

@@ -19,8 +19,8 @@ from twowiki.models.features import Window
 from twowiki.models.labels import IGNORED
 from twowiki.models.processing_encoder import (
     EncoderCollator,
-    SubwordEncoder,
-    SubwordReader,
+    EncoderProcessor,
+    SubwordTokenizer,
     plan_example,
 )
 from twowiki.training.encoder import decode, oracle_scores
@@ -31,7 +31,7 @@ KINDS = ("bert", "roberta", "deberta-v2")
 
 
 def encode_one(example: Example, kind: str = "bert", **options: Any) -> tuple[Window, Any]:
-    encoder = SubwordEncoder(*settings(kind, **options))
+    encoder = EncoderProcessor(*settings(kind, **options))
     (window,) = encoder.encode(example)
     return window, encoder
 
@@ -41,7 +41,7 @@ def text_of(window: Window, start: int, end: int) -> str:
 
 
 def ceiling(config: TwoWikiEncoderConfig, tokenizer: Any, given: list[Example]) -> Any:
-    encoder = SubwordEncoder(config, tokenizer)
+    encoder = EncoderProcessor(config, tokenizer)
     windows = [w for number, one in enumerate(given) for w in encoder.encode(one, number)]
     said = decode(oracle_scores(windows, config), given, config)
     return score_predictions(given, said)
@@ -50,7 +50,7 @@ def ceiling(config: TwoWikiEncoderConfig, tokenizer: Any, given: list[Example]) 
 @pytest.mark.parametrize("family", FAMILIES)
 @given(text=st.text(max_size=60))
 def test_offsets_are_slices_that_cover_every_visible_character(family: str, text: str) -> None:
-    (tokens,) = SubwordReader(make_tokenizer(family)).read([text])
+    (tokens,) = SubwordTokenizer(make_tokenizer(family)).read([text])
     covered = set()
     before = 0
     for start, end in zip(tokens.starts.tolist(), tokens.ends.tolist(), strict=True):
@@ -65,7 +65,7 @@ def test_offsets_are_slices_that_cover_every_visible_character(family: str, text
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_words_of_hard_texts_are_found_exactly(family: str) -> None:
-    (tokens,) = SubwordReader(make_tokenizer(family)).read([HARD])
+    (tokens,) = SubwordTokenizer(make_tokenizer(family)).read([HARD])
     starts, ends = tokens.starts.tolist(), tokens.ends.tolist()
     for word in ("Élan", "Dovré", "Ash", "filmed"):
         place = HARD.index(word)
@@ -86,7 +86,7 @@ def test_an_answer_with_its_apostrophe_comes_back_exactly(kind: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_special_tokens_and_markers_in_a_text_are_text(family: str) -> None:
     tokenizer = make_tokenizer(family)
-    (tokens,) = SubwordReader(tokenizer).read(["a [SEP] b [title] c [sentence]"])
+    (tokens,) = SubwordTokenizer(tokenizer).read(["a [SEP] b [title] c [sentence]"])
     names = ["[title]", "[sentence]"]
     if family != UNIGRAM:  # such a vocabulary has its special tokens as pieces of text too
         names += ["[SEP]", "[CLS]"]
@@ -97,7 +97,7 @@ def test_special_tokens_and_markers_in_a_text_are_text(family: str) -> None:
 
 def test_a_slow_tokenizer_is_refused_with_what_is_needed() -> None:
     with pytest.raises(ValueError, match="fast tokenizer"):
-        SubwordReader(object())
+        SubwordTokenizer(object())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -125,7 +125,7 @@ def test_what_is_not_there_is_ignored_and_counted() -> None:
 
 
 def test_a_context_without_words_has_no_record() -> None:
-    encoder = SubwordEncoder(*settings())
+    encoder = EncoderProcessor(*settings())
     assert encoder.encode(GOLD_Q1._replace(context=())) == []
     assert encoder.encode(GOLD_Q1._replace(context=(Paragraph("", ("", " ")),))) == []
     assert encoder.counts["empty_context"] == 2
@@ -149,7 +149,7 @@ def test_each_token_of_the_context_has_one_place_with_its_own_id(
     )
     batch = EncoderCollator(encoder.config)([window])
     assert batch["input_ids"].shape[1] <= size
-    places = batch["context_places"][0]
+    places = batch["context_positions"][0]
     assert batch["context_mask"].all()
     assert (batch["input_ids"].flatten()[places].numpy() == window.token_ids).all()
     assert batch["attention_mask"].flatten()[places].all()

@@ -19,7 +19,7 @@ from tests.small_model import examples, model_and_windows, setting
 from twowiki.data.schema import Example, to_official
 from twowiki.models.features import LABEL_NAMES
 from twowiki.models.modeling_baseline import TwoWikiBaselineForMultihopQA
-from twowiki.models.processing_baseline import Collator
+from twowiki.models.processing_baseline import BaselineCollator
 from twowiki.training.tiny_data import tiny_examples
 
 ROOT = Path(__file__).parents[2]
@@ -199,7 +199,7 @@ def test_the_trainer_of_transformers_trains_and_scores_it(tmp_path: Path) -> Non
             disable_tqdm=True,
             dataloader_pin_memory=False,
         ),
-        data_collator=Collator(model.config),
+        data_collator=BaselineCollator(model.config),
         train_dataset=windows,  # type: ignore[arg-type]
         eval_dataset=windows,  # type: ignore[arg-type]
         processing_class=model.answer_tokenizer,

@@ -20,7 +20,7 @@ from twowiki.cli.main import main
 from twowiki.data.schema import to_official
 from twowiki.errors import DataError
 from twowiki.models.features import LABEL_NAMES
-from twowiki.models.modeling_encoder import TwoWikiForMultihopQA
+from twowiki.models.modeling_encoder import TwoWikiEncoderForMultihopQA
 from twowiki.models.processing_encoder import EncoderCollator
 from twowiki.training.adapters import add_adapters, has_adapters, merged_weights
 from twowiki.training.encoder import (
@@ -136,7 +136,7 @@ def test_a_run_with_adapters_resumes_and_leaves_plain_weights(
     assert losses(tmp_path / "broken") == losses(tmp_path / "whole")
     weights = load_file(tmp_path / "whole" / "best" / "model.safetensors")
     assert not any("lora" in name or "base_layer" in name for name in weights)
-    model = TwoWikiForMultihopQA.from_pretrained(tmp_path / "whole" / "best")
+    model = TwoWikiEncoderForMultihopQA.from_pretrained(tmp_path / "whole" / "best")
     given = list(tiny_examples(9, seed=8))
     written = json.loads((tmp_path / "whole" / "predictions.json").read_text(encoding="utf-8"))
     for example, said in zip(given, model.answer(given), strict=True):
@@ -163,7 +163,7 @@ def test_adapters_change_only_themselves_and_merge_exactly() -> None:
     assert (after - before).abs().max() > 1e-3
     state = merged_weights(model)
     assert set(state) == names
-    plain = TwoWikiForMultihopQA(model.config).eval()
+    plain = TwoWikiEncoderForMultihopQA(model.config).eval()
     plain.load_state_dict(state)
     torch.testing.assert_close(plain(**batch).start_logits, after, atol=1e-5, rtol=0)
     other, _ = model_and_records("bert", examples()[:1])
@@ -263,7 +263,7 @@ def test_a_task_trains_on_files_and_loses_nothing(tmp_path: Path, backbone: Path
     assert outcome.metrics["joint_f1"] < 50
     assert task.report()["ceiling"]["metrics"]["joint_f1"] == 100.0
     task.save(model, tmp_path / "saved")
-    again = TwoWikiForMultihopQA.from_pretrained(tmp_path / "saved")
+    again = TwoWikiEncoderForMultihopQA.from_pretrained(tmp_path / "saved")
     said = again.answer(examples()[:6])
     assert [one.answer for one in said] == list(
         outcome.files["predictions.json"]["answer"].values()

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from tests.small_model import GOLD_Q1, examples, model_and_windows, setting, with_vocabulary
 from twowiki.errors import DataError
-from twowiki.models.processing_baseline import Encoder
+from twowiki.models.processing_baseline import BaselineProcessor
 from twowiki.training import checkpoints, data, reports, vocabulary
 from twowiki.training import loop as optimization
 from twowiki.training.baseline import aliases_of
@@ -141,9 +141,11 @@ def test_uneven_batches_reach_the_processes_without_loss(processes: int) -> None
 
 def test_features_come_back_from_disk_as_they_were(tmp_path: Path) -> None:
     config, tokenizer = with_vocabulary(setting())
-    encoder = Encoder(config, tokenizer)
+    encoder = BaselineProcessor(config, tokenizer)
     direct = [w for n, e in enumerate(examples()) for w in encoder.encode(e, n)]
-    features = encode_to_file(examples(), Encoder(config, tokenizer), tmp_path / "f.arrow")
+    features = encode_to_file(
+        examples(), BaselineProcessor(config, tokenizer), tmp_path / "f.arrow"
+    )
     assert len(features) == len(direct)
     assert features.lengths() == [len(window.token_ids) for window in direct]
     for one, other in zip(features, direct, strict=True):
@@ -157,7 +159,7 @@ def test_features_come_back_from_disk_as_they_were(tmp_path: Path) -> None:
 
 def test_no_windows_at_all_can_be_stored(tmp_path: Path) -> None:
     config, tokenizer = with_vocabulary(setting())
-    features = encode_to_file([], Encoder(config, tokenizer), tmp_path / "f.arrow")
+    features = encode_to_file([], BaselineProcessor(config, tokenizer), tmp_path / "f.arrow")
     assert len(features) == 0
     assert features.lengths() == []
 
@@ -172,7 +174,7 @@ def test_encoded_examples_follow_the_content_of_their_file(tmp_path: Path) -> No
         records = [to_official(example, config="data") for example in examples()[:count]]
         path.write_text(json.dumps(records), encoding="utf-8")
         source = data.source_of_file(str(path), "train")
-        encoder = Encoder(config, tokenizer)
+        encoder = BaselineProcessor(config, tokenizer)
         features = encode_cached(source.examples(), encoder, tmp_path / "cache", source.content())
         lengths.append(len(features))
     assert lengths == [1, 2]
@@ -182,13 +184,13 @@ def test_encoded_examples_follow_the_content_of_their_file(tmp_path: Path) -> No
 
 def test_whatever_moves_an_encoding_moves_its_fingerprint() -> None:
     config, tokenizer = with_vocabulary(setting())
-    base = fingerprint(Encoder(config, tokenizer), "content")
-    assert base == fingerprint(Encoder(config, tokenizer), "content")
+    base = fingerprint(BaselineProcessor(config, tokenizer), "content")
+    assert base == fingerprint(BaselineProcessor(config, tokenizer), "content")
     others = {
-        fingerprint(Encoder(config, tokenizer), "other"),
-        fingerprint(Encoder(config, tokenizer, {"Q1": ["A"]}), "content"),
-        fingerprint(Encoder(*with_vocabulary(setting(ignore_case=False))), "content"),
-        fingerprint(Encoder(*with_vocabulary(setting(), [GOLD_Q1])), "content"),
+        fingerprint(BaselineProcessor(config, tokenizer), "other"),
+        fingerprint(BaselineProcessor(config, tokenizer, {"Q1": ["A"]}), "content"),
+        fingerprint(BaselineProcessor(*with_vocabulary(setting(ignore_case=False))), "content"),
+        fingerprint(BaselineProcessor(*with_vocabulary(setting(), [GOLD_Q1])), "content"),
     }
     assert len(others) == 4
     assert base not in others

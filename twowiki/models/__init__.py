@@ -1,46 +1,28 @@
 """The models for transformers, the baseline and the encoder: from configuration to decoding.
 
-The files here import each other only by `from .name import ...`, so that `save_pretrained` can
-copy them beside the weights. Importing this module loads nothing; using a name loads its part,
-and makes transformers' Auto classes know the model.
+The files of a model import each other only by `from .name import ...`, so that `save_pretrained`
+copies them beside the weights. Importing this package loads nothing; using a name loads its
+module and registers the models with the Auto classes of transformers.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from twowiki.models.configuration_baseline import TwoWikiConfig as TwoWikiConfig
-    from twowiki.models.configuration_encoder import TwoWikiEncoderConfig as TwoWikiEncoderConfig
-    from twowiki.models.modeling_baseline import (
-        TwoWikiBaselineForMultihopQA as TwoWikiBaselineForMultihopQA,
-    )
-    from twowiki.models.modeling_encoder import TwoWikiForMultihopQA as TwoWikiForMultihopQA
-    from twowiki.models.outputs import TwoWikiOutput as TwoWikiOutput
-    from twowiki.models.tokenization_baseline import TwoWikiTokenizer as TwoWikiTokenizer
-
-_LAZY = {
-    "TwoWikiConfig": "twowiki.models.configuration_baseline",
-    "TwoWikiBaselineForMultihopQA": "twowiki.models.modeling_baseline",
-    "TwoWikiEncoderConfig": "twowiki.models.configuration_encoder",
-    "TwoWikiForMultihopQA": "twowiki.models.modeling_encoder",
-    "TwoWikiOutput": "twowiki.models.modeling_baseline",
-    "TwoWikiTokenizer": "twowiki.models.tokenization_baseline",
+# name -> the module that defines it
+_MODULES = {
+    "TwoWikiBaselineConfig": "configuration_baseline",
+    "TwoWikiBaselineForMultihopQA": "modeling_baseline",
+    "TwoWikiEncoderConfig": "configuration_encoder",
+    "TwoWikiEncoderForMultihopQA": "modeling_encoder",
+    "TwoWikiTokenizer": "tokenization_baseline",
 }
-
-__all__ = [
-    "TwoWikiBaselineForMultihopQA",
-    "TwoWikiConfig",
-    "TwoWikiEncoderConfig",
-    "TwoWikiForMultihopQA",
-    "TwoWikiOutput",
-    "TwoWikiTokenizer",
-]
+__all__ = [*_MODULES]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
+    if name not in _MODULES:
         raise AttributeError(f"module 'twowiki.models' has no attribute {name!r}")
-    import_module("twowiki.models.registration")
-    return getattr(import_module(_LAZY[name]), name)
+    import_module("twowiki.models.auto").register_models()
+    return getattr(import_module(f"twowiki.models.{_MODULES[name]}"), name)

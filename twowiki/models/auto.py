@@ -1,68 +1,99 @@
-"""Load a saved model to ask it: a folder, or a repository of the hub.
+"""Load a saved model that answers questions, from a folder or a repository of the hub.
 
-Tokens are those of the login or the environment; none is taken or shown here.
+In: the folder of a model or of a training run, or a repository as owner/name. Out: the model, or
+a transformers pipeline. Raises `DataError` for anything that is not a model with `predict`.
+Credentials come from the login or the environment; none is read or shown here.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from twowiki.errors import DataError, unless_here
 
 
+@cache
+def register_models() -> None:
+    """Register both models and their pipeline, so that no code of a saved folder has to run."""
+    from transformers import AutoConfig, AutoModel, AutoModelForQuestionAnswering, AutoTokenizer
+    from transformers.pipelines import PIPELINE_REGISTRY
+
+    from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
+    from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
+    from twowiki.models.modeling_baseline import TwoWikiBaselineForMultihopQA
+    from twowiki.models.modeling_encoder import TwoWikiEncoderForMultihopQA
+    from twowiki.models.pipeline import MultihopQAPipeline
+    from twowiki.models.prediction import PIPELINE
+    from twowiki.models.tokenization_baseline import TwoWikiTokenizer
+
+    models: dict[Any, Any] = {
+        TwoWikiBaselineConfig: TwoWikiBaselineForMultihopQA,
+        TwoWikiEncoderConfig: TwoWikiEncoderForMultihopQA,
+    }
+    for config, model in models.items():
+        AutoConfig.register(config.model_type, config, exist_ok=True)
+        AutoModel.register(config, model, exist_ok=True)
+        AutoModelForQuestionAnswering.register(config, model, exist_ok=True)
+    AutoTokenizer.register(
+        TwoWikiBaselineConfig, fast_tokenizer_class=TwoWikiTokenizer, exist_ok=True
+    )
+    if PIPELINE not in PIPELINE_REGISTRY.get_supported_tasks():
+        PIPELINE_REGISTRY.register_pipeline(PIPELINE, MultihopQAPipeline, pt_model=AutoModel)
+
+
 def load_model(
-    place: str | Path,
+    model: str | Path,
     *,
     revision: str | None = None,
     device: str | None = None,
     trust_remote_code: bool = False,
 ) -> Any:
-    """Load a model that answers questions: `load_model(place).predict(question, paragraphs)`.
+    """Load a model that answers questions: `load_model(folder).predict(question, paragraphs)`.
 
     Args:
-        place: folder of a saved model or of a run, or a repository as owner/name.
+        model: folder of a saved model or of a run, or a repository as owner/name.
         revision: branch, tag or commit of the repository.
         device: cpu, cuda, cuda:1, ...; by default where torch loads it, the CPU.
         trust_remote_code: run the code of a repository whose model this package does not have.
 
     Raises:
-        DataError: there is no model, or none of this package.
+        DataError: there is no model, or it cannot answer questions about paragraphs.
     """
     from transformers import AutoModel
 
-    import twowiki.models.registration  # noqa: F401
-
-    place = str(place)
-    folder = Path(place).expanduser()
+    register_models()
+    source = str(model)
+    folder = Path(source).expanduser()
+    options: dict[str, Any] = {} if revision is None else {"revision": revision}
     if folder.exists():
-        folder = model_folder(folder)
-        place = str(folder)
-    elif place.count("/") != 1 or place.startswith((".", "~", "/")):
-        raise DataError("no such folder", file=place, remedy="Give a folder, or owner/name")
-    options = {} if revision is None or folder.exists() else {"revision": revision}
+        folder, options = model_folder(folder), {}
+        source = str(folder)
+    elif source.count("/") != 1 or source.startswith((".", "~", "/")):
+        raise DataError("no such folder", file=source, remedy="Give a folder, or owner/name")
     try:
-        model = AutoModel.from_pretrained(place, trust_remote_code=trust_remote_code, **options)
+        loaded = AutoModel.from_pretrained(source, trust_remote_code=trust_remote_code, **options)
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise DataError(
             f"{unless_here(folder)}cannot be loaded ({_first_line(error)})",
-            file=place,
+            file=source,
             remedy="Give the folder of a saved model, or a repository of this package's models",
         ) from error
-    if not hasattr(model, "predict"):
-        raise DataError(f"is a {type(model).__name__}, no model of this package", file=place)
+    if not hasattr(loaded, "predict"):
+        raise DataError(f"is a {type(loaded).__name__}, not a model of this package", file=source)
     if device is not None:
         try:
-            model.to(device)
+            loaded.to(device)
         except (RuntimeError, AssertionError) as error:
             raise DataError(
-                f"is not there ({_first_line(error)})", field="device", remedy="Give cpu"
+                f"is not available ({_first_line(error)})", field="device", remedy="Use cpu"
             ) from error
-    return model.eval()
+    return loaded.eval()
 
 
 def pipeline(task: str = "multihop-qa", model: Any = None, **options: Any) -> Any:
-    """Make a transformers pipeline, of our own task unless another is named.
+    """Make a transformers pipeline, by default of the task that this package registers.
 
     Args:
         task: "multihop-qa", or any that transformers knows.
@@ -71,8 +102,7 @@ def pipeline(task: str = "multihop-qa", model: Any = None, **options: Any) -> An
     """
     import transformers
 
-    import twowiki.models.registration  # noqa: F401
-
+    register_models()
     if isinstance(model, (str, Path)) and Path(model).expanduser().is_dir():
         model = str(model_folder(Path(model).expanduser()))
     make: Any = transformers.pipeline
@@ -80,10 +110,10 @@ def pipeline(task: str = "multihop-qa", model: Any = None, **options: Any) -> An
 
 
 def model_folder(folder: Path) -> Path:
-    """Give the folder of a saved model: itself, or `best` in the folder of a run.
+    """Return the folder of a saved model: itself, or `best` in the folder of a run.
 
     Raises:
-        DataError: neither is one.
+        DataError: neither holds a model.
     """
     best = folder / "best"
     if (best / "config.json").is_file() and not any(folder.glob("*.safetensors")):

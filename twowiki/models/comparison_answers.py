@@ -47,7 +47,7 @@ _FORMS = tuple(
 _BEFORE_CHRIST = re.compile(r"\bb\.?\s?c\b")
 
 
-class Fact(NamedTuple):
+class Triple(NamedTuple):
     """A predicted triple as text."""
 
     subject: str
@@ -58,7 +58,7 @@ class Fact(NamedTuple):
 Date = tuple[int, int, int]
 
 
-def derive_answer(question: str, triples: Sequence[Fact]) -> tuple[str, int | None] | None:
+def derive_answer(question: str, triples: Sequence[Triple]) -> tuple[str, int | None] | None:
     """Answer a comparison from its triples.
 
     Returns:
@@ -88,7 +88,7 @@ def derive_answer(question: str, triples: Sequence[Fact]) -> tuple[str, int | No
     return triples[roots[winner]].subject, roots[winner]
 
 
-def compared(question: str, triples: Sequence[Fact]) -> list[int]:
+def compared(question: str, triples: Sequence[Triple]) -> list[int]:
     """Give the first triple of each subject that the question names."""
     asked = fold(question)
     found: dict[str, int] = {}
@@ -124,7 +124,7 @@ def same_thing(one: str, other: str) -> bool:
     return fold(bare_title(one.strip())) == fold(bare_title(other.strip()))
 
 
-def values_of(triples: Sequence[Fact], root: int, relations: Sequence[str]) -> list[str]:
+def values_of(triples: Sequence[Triple], root: int, relations: Sequence[str]) -> list[str]:
     """Give the values of a subject under relations: its own, or those of what it points to."""
     subject = triples[root].subject
     own = [triple for triple in triples if same_thing(triple.subject, subject)]
@@ -147,7 +147,7 @@ def same_country(values: Sequence[Sequence[str]]) -> tuple[str, None] | None:
     return ("yes" if first & second else "no"), None
 
 
-def life(triples: Sequence[Fact], root: int) -> float | None:
+def life(triples: Sequence[Triple], root: int) -> float | None:
     """Give how long a subject lived, in years."""
     ends = []
     for relation in ("date of birth", "date of death"):

@@ -1,7 +1,7 @@
 """The configuration of the baseline: sizes, vocabularies, and each correction as an option.
 
-`TwoWikiConfig()` has every correction on. `TwoWikiConfig.reproduce(...)` is the published
-baseline: the same layers, losses and decoding. Each option is independent of the others.
+`TwoWikiBaselineConfig()` has every correction on; its method `reproduce` returns the published
+baseline's settings: the same layers, losses and decoding. Each option is independent of the others.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from transformers import PretrainedConfig
 
 from .labels import EncodingOptions
 
-# what the published baseline does; the values of TwoWikiConfig's own fields are the corrections
+# what the published baseline does; the defaults of the fields below are the corrections
 REPRODUCE: dict[str, Any] = {
     "layout": "reference",
     "ignore_case": False,
@@ -42,7 +42,7 @@ REPRODUCE: dict[str, Any] = {
 }
 
 
-class TwoWikiConfig(PretrainedConfig):
+class TwoWikiBaselineConfig(PretrainedConfig):
     """Sizes, vocabularies and options of the baseline; the defaults are the corrected settings.
 
     Args:
@@ -139,7 +139,7 @@ class TwoWikiConfig(PretrainedConfig):
         super().__post_init__(**kwargs)
 
     @classmethod
-    def reproduce(cls, **sizes: Any) -> TwoWikiConfig:
+    def reproduce(cls, **sizes: Any) -> TwoWikiBaselineConfig:
         """Make the published baseline's settings, with the given sizes and vocabularies."""
         return cls(**{**REPRODUCE, **sizes})
 
@@ -165,4 +165,4 @@ class TwoWikiConfig(PretrainedConfig):
         return 2 + len(self.char_vocab)
 
 
-TwoWikiConfig.register_for_auto_class()
+TwoWikiBaselineConfig.register_for_auto_class()

@@ -27,7 +27,7 @@ MOST_SLOTS = 10  # the optimal assignment looks at 2 ** slots sets
 
 
 class TwoWikiEncoderConfig(PretrainedConfig):
-    """Backbone, heads and decoding options of `TwoWikiForMultihopQA`.
+    """Backbone, heads and decoding options of `TwoWikiEncoderForMultihopQA`.
 
     Args:
         backbone_config: configuration of the encoder, or the dict of one with its `model_type`.

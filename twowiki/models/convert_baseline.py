@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from twowiki.errors import DataError, require_file
-from twowiki.models.configuration_baseline import TwoWikiConfig
+from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
 from twowiki.models.decoding import best_spans
 from twowiki.models.modeling_baseline import TwoWikiBaselineForMultihopQA
 from twowiki.models.outputs import TwoWikiOutput
@@ -126,7 +126,7 @@ def model_of(weights: Mapping[str, Tensor], **fields: Any) -> TwoWikiBaselineFor
         "relations": [str(number) for number in range(relations)],
         "char_vocab": "".join(chr(0xE000 + number) for number in range(characters - 2)),
     }
-    model = TwoWikiBaselineForMultihopQA(TwoWikiConfig.reproduce(**{**sizes, **fields}))
+    model = TwoWikiBaselineForMultihopQA(TwoWikiBaselineConfig.reproduce(**{**sizes, **fields}))
     model.load_state_dict(dict(weights))
     model.eval()
     return model
@@ -325,7 +325,7 @@ def reference_labels(
     }
 
 
-def reference_outputs(output: TwoWikiOutput, config: TwoWikiConfig) -> dict[str, Tensor]:
+def reference_outputs(output: TwoWikiOutput, config: TwoWikiBaselineConfig) -> dict[str, Tensor]:
     """Name our outputs as the reference's files do, spans and active relations included."""
     support = output.support_logits
     assert support is not None
@@ -357,7 +357,7 @@ def reference_outputs(output: TwoWikiOutput, config: TwoWikiConfig) -> dict[str,
     return {name: value for name, value in named.items() if value is not None}
 
 
-def reference_losses(output: TwoWikiOutput, config: TwoWikiConfig) -> dict[str, Tensor]:
+def reference_losses(output: TwoWikiOutput, config: TwoWikiBaselineConfig) -> dict[str, Tensor]:
     """Name our losses as the reference's files do."""
     losses = output.losses
     assert losses is not None

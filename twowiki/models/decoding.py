@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .configuration_baseline import TwoWikiConfig
+from .configuration_baseline import TwoWikiBaselineConfig
 from .features import Window
 from .labels import ANSWER_TYPES
 from .text import TITLE_END, TITLE_START, Span, code_points, without_markers
@@ -56,7 +56,7 @@ class ScoredTriple(NamedTuple):
     object_span: Span
 
 
-class Answered(NamedTuple):
+class MultihopAnswer(NamedTuple):
     """What the model says about one question. `answer_span` is None for yes, no and nothing."""
 
     answer: str
@@ -69,10 +69,10 @@ class Answered(NamedTuple):
     evidences: list[ScoredTriple]
 
 
-NOTHING = Answered("", "span", 0.0, None, [], [], [], [])
+NOTHING = MultihopAnswer("", "span", 0.0, None, [], [], [], [])
 
 
-def token_zones(window: Window, layout: str) -> NDArray[numpy.int64]:
+def window_segment_ids(window: Window, layout: str) -> NDArray[numpy.int64]:
     """Number the stretches that a span must not leave: titles and paragraphs; -1 at markers."""
     if layout != "marked":
         return numpy.zeros(len(window.token_ids), numpy.int64)
@@ -81,32 +81,36 @@ def token_zones(window: Window, layout: str) -> NDArray[numpy.int64]:
     return numpy.where(marker, -1, numpy.cumsum(marker))
 
 
-def zone_batch(windows: Sequence[Window], config: TwoWikiConfig, tokens: int) -> Tensor | None:
-    """Stack the zones of windows, -1 at padding: (B, T). None where a span may go anywhere."""
+def baseline_segment_ids(
+    windows: Sequence[Window], config: TwoWikiBaselineConfig, tokens: int
+) -> Tensor | None:
+    """Stack the segment ids of windows, -1 at padding: (B, T). None if spans may go anywhere."""
     if config.layout != "marked":
         return None
-    zones = numpy.full((len(windows), tokens), -1, numpy.int64)
+    segment_ids = numpy.full((len(windows), tokens), -1, numpy.int64)
     for row, window in enumerate(windows):
-        zones[row, : len(window.token_ids)] = token_zones(window, config.layout)
-    return torch.from_numpy(zones)
+        segment_ids[row, : len(window.token_ids)] = window_segment_ids(window, config.layout)
+    return torch.from_numpy(segment_ids)
 
 
 def best_spans(
-    start_logits: Tensor, end_logits: Tensor, zones: Tensor | None, width: int
+    start_logits: Tensor, end_logits: Tensor, segment_ids: Tensor | None, width: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Find the best start and end with at most `width` tokens, over a band of the square.
 
     Shape:
-        logits: (B, T, K); zones: (B, T), or None. Output: start, end and score, each (B, K).
+        logits: (B, T, K); segment_ids: (B, T), or None. Output: start, end and score, each (B, K).
     """
     lowest = torch.finfo(start_logits.dtype).min
-    if zones is None:
+    if segment_ids is None:
         best_end = forward_maximum(end_logits, width)
     else:
         best_end = torch.full_like(end_logits, lowest)
         for ahead in range(min(width, end_logits.shape[1])):
-            reach = zones.shape[1] - ahead
-            outside = (zones[:, :reach] != zones[:, ahead:]) | (zones[:, :reach] < 0)
+            reach = segment_ids.shape[1] - ahead
+            outside = (segment_ids[:, :reach] != segment_ids[:, ahead:]) | (
+                segment_ids[:, :reach] < 0
+            )
             ends = end_logits[:, ahead:].masked_fill(outside.unsqueeze(-1), lowest)
             best_end[:, :reach] = torch.maximum(best_end[:, :reach], ends)
     totals = start_logits + best_end
@@ -116,8 +120,8 @@ def best_spans(
     inside = places < end_logits.shape[1]
     places = places.clamp(max=end_logits.shape[1] - 1)
     ends = end_logits.gather(1, places)
-    if zones is not None:
-        spread = zones.unsqueeze(-1).expand_as(end_logits)
+    if segment_ids is not None:
+        spread = segment_ids.unsqueeze(-1).expand_as(end_logits)
         inside &= spread.gather(1, places) == spread.gather(1, starts.unsqueeze(1))
     offsets = ends.masked_fill(~inside, -torch.inf).argmax(dim=1)
     return starts, starts + offsets, scores
@@ -137,19 +141,19 @@ def forward_maximum(values: Tensor, width: int) -> Tensor:
 
 
 def score_windows(
-    output: Any, windows: Sequence[Window], config: TwoWikiConfig
+    output: Any, windows: Sequence[Window], config: TwoWikiBaselineConfig
 ) -> list[WindowScores]:
     """Take a batch's output to one record a window."""
-    zones = zone_batch(windows, config, output.start_logits.shape[1])
-    if zones is not None:
-        zones = zones.to(output.start_logits.device)
+    segment_ids = baseline_segment_ids(windows, config, output.start_logits.shape[1])
+    if segment_ids is not None:
+        segment_ids = segment_ids.to(output.start_logits.device)
     groups = {
         "answer": (output.start_logits.unsqueeze(-1), output.end_logits.unsqueeze(-1)),
         "subject": (output.subject_start_logits, output.subject_end_logits),
         "object": (output.object_start_logits, output.object_end_logits),
     }
     spans = {
-        name: [part.tolist() for part in best_spans(*logits, zones, config.max_span_tokens)]
+        name: [part.tolist() for part in best_spans(*logits, segment_ids, config.max_span_tokens)]
         for name, logits in groups.items()
     }
     types = output.answer_type_logits.float().softmax(-1).tolist()
@@ -194,8 +198,8 @@ def merge_windows(
     scores: Sequence[WindowScores],
     context: Sequence[tuple[str, Sequence[str]]],
     text: str,
-    config: TwoWikiConfig,
-) -> Answered:
+    config: TwoWikiBaselineConfig,
+) -> MultihopAnswer:
     """Join the windows of one example; without windows nothing is said.
 
     Args:
@@ -218,7 +222,7 @@ def merge_windows(
             best[place] = max(probability, best.get(place, 0.0))
     sentences = [(context[p][0], s, probability) for (p, s), probability in sorted(best.items())]
     chosen = [part for part in sentences if part[2] > config.support_threshold]
-    return Answered(
+    return MultihopAnswer(
         answer,
         ANSWER_TYPES[kind],
         float(types[kind]),
@@ -231,7 +235,7 @@ def merge_windows(
 
 
 def decode_triples(
-    scores: Sequence[WindowScores], text: str, config: TwoWikiConfig
+    scores: Sequence[WindowScores], text: str, config: TwoWikiBaselineConfig
 ) -> list[ScoredTriple]:
     """Give the triples of the slots that are on, each once, in slot order."""
     names = config.relations or []

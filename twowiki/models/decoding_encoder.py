@@ -15,11 +15,11 @@ import numpy
 import torch
 from torch import Tensor
 
-from .comparison_answers import Fact, derive_answer, is_named, same_thing
+from .comparison_answers import Triple, derive_answer, is_named, same_thing
 from .configuration_encoder import TwoWikiEncoderConfig
 from .decoding import (
     NOTHING,
-    Answered,
+    MultihopAnswer,
     ScoredSpan,
     ScoredTriple,
     best_spans,
@@ -31,7 +31,7 @@ from .labels import ANSWER_TYPES
 from .text import Span, fold
 
 
-class RecordScores(NamedTuple):
+class WindowScores(NamedTuple):
     """What the model says about one example, in characters of its context's text.
 
     `sentences` are (paragraph, sent_id, probability). `relations` are probabilities a slot and
@@ -48,36 +48,38 @@ class RecordScores(NamedTuple):
     objects: list[list[ScoredSpan]]
 
 
-def zone_rows(windows: Sequence[Window], config: TwoWikiEncoderConfig, tokens: int) -> Tensor:
+def encoder_segment_ids(
+    windows: Sequence[Window], config: TwoWikiEncoderConfig, tokens: int
+) -> Tensor:
     """Number the stretches that a span must not leave: titles and paragraphs; -1 at markers."""
-    zones = numpy.full((len(windows), tokens), -1, numpy.int64)
+    segment_ids = numpy.full((len(windows), tokens), -1, numpy.int64)
     for row, window in enumerate(windows):
         title = window.token_ids == config.title_marker_id
         sentence = window.token_ids == config.sentence_marker_id
         after_title = numpy.zeros_like(sentence)
         borders = numpy.flatnonzero(title | sentence)
         after_title[borders[1:]] = sentence[borders[1:]] & title[borders[:-1]]
-        zones[row, : len(title)] = numpy.where(
+        segment_ids[row, : len(title)] = numpy.where(
             title | sentence, -1, numpy.cumsum(title | after_title)
         )
-    return torch.from_numpy(zones)
+    return torch.from_numpy(segment_ids)
 
 
 def span_candidates(
-    start_logits: Tensor, end_logits: Tensor, zones: Tensor, width: int, count: int
+    start_logits: Tensor, end_logits: Tensor, segment_ids: Tensor, width: int, count: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Find the best spans among the best starts and ends; the best of all comes first.
 
     Shape:
-        logits: (B, T, K); zones: (B, T). Output: start, end and score, each (B, K, count).
+        logits: (B, T, K); segment_ids: (B, T). Output: start, end and score, each (B, K, count).
     """
-    first, last, best = best_spans(start_logits, end_logits, zones, width)
+    first, last, best = best_spans(start_logits, end_logits, segment_ids, width)
     if count < 2:
         return first.unsqueeze(-1), last.unsqueeze(-1), best.unsqueeze(-1)
     several = min(2 * count, start_logits.shape[1])
     start_scores, starts = start_logits.topk(several, dim=1)  # (B, N, K)
     end_scores, ends = end_logits.topk(several, dim=1)
-    spread = zones.unsqueeze(-1).expand_as(start_logits)
+    spread = segment_ids.unsqueeze(-1).expand_as(start_logits)
     zone, other = spread.gather(1, starts).unsqueeze(2), spread.gather(1, ends).unsqueeze(1)
     length = ends.unsqueeze(1) - starts.unsqueeze(2)  # (B, N, N, K)
     allowed = (zone == other) & (zone >= 0) & (length >= 0) & (length < width)
@@ -97,9 +99,11 @@ def span_candidates(
 
 def score_records(
     output: Any, windows: Sequence[Window], config: TwoWikiEncoderConfig
-) -> list[RecordScores]:
+) -> list[WindowScores]:
     """Take a batch's output to one record an example."""
-    zones = zone_rows(windows, config, output.start_logits.shape[1]).to(output.start_logits.device)
+    segment_ids = encoder_segment_ids(windows, config, output.start_logits.shape[1]).to(
+        output.start_logits.device
+    )
     count = config.span_candidates if config.chain_consistency else 1
     groups = {
         "answer": (output.start_logits.unsqueeze(-1), output.end_logits.unsqueeze(-1), 1),
@@ -109,7 +113,7 @@ def score_records(
     spans = {
         name: [
             part.tolist()
-            for part in span_candidates(starts, ends, zones, config.max_span_tokens, n)
+            for part in span_candidates(starts, ends, segment_ids, config.max_span_tokens, n)
         ]
         for name, (starts, ends, n) in groups.items()
     }
@@ -127,7 +131,7 @@ def score_records(
         }
         rows = zip(window.sentences[:, 2:].tolist(), sentences[row], strict=False)
         scored.append(
-            RecordScores(
+            WindowScores(
                 window.example,
                 types[row],
                 next(iter(placed["answer"][0]), None),
@@ -146,12 +150,12 @@ def _placed(window: Window, spans: Any) -> list[ScoredSpan]:
 
 
 def decode_record(
-    score: RecordScores | None,
+    score: WindowScores | None,
     question: str,
     context: Sequence[tuple[str, Sequence[str]]],
     text: str,
     config: TwoWikiEncoderConfig,
-) -> Answered:
+) -> MultihopAnswer:
     """Answer one example; without a record nothing is said.
 
     Args:
@@ -169,14 +173,14 @@ def decode_record(
     answer = ANSWER_TYPES[kind] if kind else slice_of(text, span)
     place = Span(span.start, span.end) if span else None
     if config.derive_answers:
-        derived = derive_answer(question, [Fact(*triple[:3]) for triple in triples])
+        derived = derive_answer(question, [Triple(*triple[:3]) for triple in triples])
         if derived is not None:
             answer, number = derived
             kind = 0 if number is not None else ANSWER_TYPES.index(answer)
             place = triples[number].subject_span if number is not None else None
     sentences = [(context[p][0], sent_id, chance) for p, sent_id, chance in score.sentences]
     chosen = [part for part in sentences if part[2] > config.support_threshold]
-    return Answered(
+    return MultihopAnswer(
         answer,
         ANSWER_TYPES[kind],
         float(score.answer_types[kind]),
@@ -198,7 +202,7 @@ class Slot(NamedTuple):
 
 
 def decode_triples(
-    score: RecordScores, question: str, text: str, config: TwoWikiEncoderConfig
+    score: WindowScores, question: str, text: str, config: TwoWikiEncoderConfig
 ) -> list[ScoredTriple]:
     """Give the triples of the slots that are on, each once, what the question names first."""
     names = config.relations or []

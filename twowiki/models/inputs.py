@@ -15,19 +15,19 @@ WANTED = "Give (title, sentences) or (title, text) pairs"
 Context = tuple[tuple[str, tuple[str, ...]], ...]
 
 
-class Asked(NamedTuple):
+class QuestionInput(NamedTuple):
     """A question about paragraphs, without gold."""
 
     question: str
     context: Context
 
 
-def as_asked(question: Any, paragraphs: Any) -> Asked:
+def check_question(question: Any, paragraphs: Any) -> QuestionInput:
     """Check a question and its paragraphs, and give them in one form.
 
     Args:
         question: a text.
-        paragraphs: see `as_context`.
+        paragraphs: see `parse_context`.
 
     Raises:
         ValueError: what is wrong, with the question's beginning.
@@ -42,16 +42,16 @@ def as_asked(question: Any, paragraphs: Any) -> Asked:
             "give what it is asked about as paragraphs"
         )
     try:
-        context = as_context(paragraphs)
+        context = parse_context(paragraphs)
         if not any(sentence.strip() for _, sentences in context for sentence in sentences):
             missing = "the paragraphs have no text" if context else "there are no paragraphs"
             raise ValueError(f"{missing}. {WANTED}")
     except ValueError as error:
         raise ValueError(f"question {shown(question)}: {error}") from error
-    return Asked(question, context)
+    return QuestionInput(question, context)
 
 
-def all_asked(questions: Any, paragraphs: Any) -> list[Asked]:
+def check_questions(questions: Any, paragraphs: Any) -> list[QuestionInput]:
     """Check a list of questions and the list of their paragraphs."""
     if isinstance(questions, (bytes, dict)) or not hasattr(questions, "__iter__"):
         raise ValueError(f"the question is {shown(questions)}, neither a text nor a list of texts")
@@ -63,10 +63,12 @@ def all_asked(questions: Any, paragraphs: Any) -> list[Asked]:
             f"{len(questions)} questions, but the paragraphs of {len(paragraphs)}: "
             "each question needs its own list of paragraphs"
         )
-    return [as_asked(one, context) for one, context in zip(questions, paragraphs, strict=True)]
+    return [
+        check_question(one, context) for one, context in zip(questions, paragraphs, strict=True)
+    ]
 
 
-def as_context(paragraphs: Any) -> Context:
+def parse_context(paragraphs: Any) -> Context:
     """Take paragraphs to titles with sentences; a text is cut into sentences.
 
     Args:

@@ -78,7 +78,7 @@ class Located:
         return None
 
 
-class Gold(NamedTuple):
+class GoldSegments(NamedTuple):
     """An example's gold segments: support in gold order, with their paragraphs."""
 
     sentences: list[Segment]
@@ -135,7 +135,7 @@ class Finder:
         return NOWHERE if self.options.ignore_missing else FIRST_TOKENS
 
 
-def gold_segments(example: Any, segments: Sequence[Segment], counts: Counter[str]) -> Gold:
+def gold_segments(example: Any, segments: Sequence[Segment], counts: Counter[str]) -> GoldSegments:
     """Find the segments that the supporting facts name; count those that name none."""
     wanted = {fact.title for fact in example.supporting_facts}
     titles = [title if title in wanted else None for title, _ in example.context]
@@ -160,7 +160,7 @@ def gold_segments(example: Any, segments: Sequence[Segment], counts: Counter[str
             if part.paragraph in of_paragraph and part not in sentences:
                 of_paragraph[part.paragraph].append(part)
     rest = [part for paragraph in order for part in of_paragraph[paragraph]]
-    return Gold(
+    return GoldSegments(
         sentences,
         [part for part in rest if part.sent_id == TITLE],
         [part for part in rest if part.sent_id != TITLE],
@@ -168,7 +168,7 @@ def gold_segments(example: Any, segments: Sequence[Segment], counts: Counter[str
     )
 
 
-def label_answer(example: Any, gold: Gold, find: Finder) -> tuple[int, TokenSpan]:
+def label_answer(example: Any, gold: GoldSegments, find: Finder) -> tuple[int, TokenSpan]:
     """Give the answer's type and tokens; both are ignored where the answer is hidden."""
     if example.answer is None:
         return IGNORED, NOWHERE
@@ -181,7 +181,7 @@ def label_answer(example: Any, gold: Gold, find: Finder) -> tuple[int, TokenSpan
 
 def label_triples(
     example: Any,
-    gold: Gold,
+    gold: GoldSegments,
     find: Finder,
     options: EncodingOptions,
     counts: Counter[str],
@@ -225,7 +225,7 @@ def label_triples(
     return relations, subjects, objects
 
 
-def _own_segments(example: Any, number: int, gold: Gold) -> Segment | None:
+def _own_segments(example: Any, number: int, gold: GoldSegments) -> Segment | None:
     """Give the supporting sentence that belongs to a triple, where facts and triples pair up."""
     if len(gold.of_fact) == len(example.evidences):
         return gold.of_fact[number]
@@ -236,14 +236,14 @@ def _own_segments(example: Any, number: int, gold: Gold) -> Segment | None:
     return None
 
 
-def _subject_order(own: Segment | None, gold: Gold) -> list[Segment]:
+def _subject_order(own: Segment | None, gold: GoldSegments) -> list[Segment]:
     if own is None:
         return gold.titles + gold.sentences + gold.others
     titles = [part for part in gold.titles if part.paragraph == own.paragraph]
     return [*titles, own, *gold.titles, *gold.sentences, *gold.others]
 
 
-def _object_order(own: Segment | None, gold: Gold) -> list[Segment]:
+def _object_order(own: Segment | None, gold: GoldSegments) -> list[Segment]:
     if own is None:
         return gold.sentences + gold.others + gold.titles
     others = [part for part in gold.others if part.paragraph == own.paragraph]

@@ -2,7 +2,7 @@
 
 In: token ids, characters and sentence bounds of a batch of windows (see `collation`). Out: a
 `TwoWikiOutput` with every head's logits, and with labels every part of the loss. The layers are
-those of the published 2Wiki baseline; what its corrections change is named in `TwoWikiConfig`.
+those of the published 2Wiki baseline; `TwoWikiBaselineConfig` names what its corrections change.
 It decodes nothing; `decoding` does.
 """
 
@@ -19,16 +19,16 @@ from transformers import PreTrainedModel
 from transformers import initialization as init
 from transformers.utils.generic import can_return_tuple
 
-from .configuration_baseline import TwoWikiConfig
+from .configuration_baseline import TwoWikiBaselineConfig
 from .gru import BiGRU, locked_dropout
-from .outputs import POINTERS, TwoWikiOutput, baseline_losses, gather_states, mask_tokens
-from .prediction import PredictsAnswers
+from .outputs import POINTERS, TwoWikiOutput, gather_states, mask_tokens, multihop_losses
+from .prediction import MultihopPredictionMixin
 
 
 class WordEncoder(nn.Module):
     """Word vectors beside the strongest responses of a convolution over the characters."""
 
-    def __init__(self, config: TwoWikiConfig) -> None:
+    def __init__(self, config: TwoWikiBaselineConfig) -> None:
         super().__init__()
         self.word_embeddings = nn.Embedding(config.vocab_size, config.word_dim, padding_idx=0)
         self.word_embeddings.weight.requires_grad_(not config.freeze_word_vectors)
@@ -58,14 +58,14 @@ class WordEncoder(nn.Module):
         return torch.cat(parts, dim=-1)
 
 
-class TwoWikiBaselineForMultihopQA(PredictsAnswers, PreTrainedModel):  # type: ignore[misc]
+class TwoWikiBaselineForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  # type: ignore[misc]
     """The published baseline, with each correction as an option of its configuration."""
 
-    config_class = TwoWikiConfig
+    config_class = TwoWikiBaselineConfig
     base_model_prefix = "twowiki"
     main_input_name = "input_ids"
 
-    def __init__(self, config: TwoWikiConfig) -> None:
+    def __init__(self, config: TwoWikiBaselineConfig) -> None:
         super().__init__(config)
         hidden, states = config.hidden_size, 2 * config.hidden_size
         self.words = WordEncoder(config)
@@ -219,7 +219,7 @@ class TwoWikiBaselineForMultihopQA(PredictsAnswers, PreTrainedModel):  # type: i
             "object_end_positions": object_end_positions,
         }
         if all(label is not None for label in labels.values()):
-            output.losses = baseline_losses(output, labels, sentence_mask, self.config)
+            output.losses = multihop_losses(output, labels, sentence_mask, self.config)
             output.loss = output.losses.pop("total")
         return output
 
@@ -308,7 +308,7 @@ Relations = tuple[Tensor, Tensor, Tensor]
 class RelationIndex(nn.Module):
     """The published head: each relation is on or off, so no relation can occur twice."""
 
-    def __init__(self, config: TwoWikiConfig) -> None:
+    def __init__(self, config: TwoWikiBaselineConfig) -> None:
         super().__init__()
         states = 2 * config.hidden_size
         self.question_encoder = BiGRU(states, config.hidden_size, config.dropout)
@@ -329,14 +329,14 @@ class RelationIndex(nn.Module):
 
 
 class TripleSlots(nn.Module):
-    """Slots for the triples in order; each looks at its own part of the question.
+    """TripleQueries for the triples in order; each looks at its own part of the question.
 
     The question's states are attended to by one learnt query a slot; what a slot sees and where
     it stands decide its relation, or none. The slots are then read in both directions, so that
     the second hop knows the first.
     """
 
-    def __init__(self, config: TwoWikiConfig) -> None:
+    def __init__(self, config: TwoWikiBaselineConfig) -> None:
         super().__init__()
         states = 2 * config.hidden_size
         self.question_encoder = BiGRU(states, config.hidden_size, config.dropout)
@@ -384,7 +384,7 @@ class EvidencePointers(nn.Module):
     relation has a weight vector of its own.
     """
 
-    def __init__(self, config: TwoWikiConfig) -> None:
+    def __init__(self, config: TwoWikiBaselineConfig) -> None:
         super().__init__()
         states = 2 * config.hidden_size
         self.chained, self.compares = config.pointer_chain, bool(config.triple_slots)

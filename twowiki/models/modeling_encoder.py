@@ -24,45 +24,45 @@ from transformers.utils.generic import can_return_tuple
 
 from .backbone import build_backbone, load_backbone, read_windows
 from .configuration_encoder import TwoWikiEncoderConfig
-from .decoding import Answered
-from .decoding_encoder import RecordScores, decode_record, score_records
+from .decoding import MultihopAnswer
+from .decoding_encoder import WindowScores, decode_record, score_records
 from .features import Window
 from .labels import IGNORED
-from .outputs import POINTERS, TwoWikiOutput, baseline_losses, gather_states, mask_tokens
-from .prediction import PredictsAnswers
-from .processing_encoder import EncoderCollator, SubwordEncoder
+from .outputs import POINTERS, TwoWikiOutput, gather_states, mask_tokens, multihop_losses
+from .prediction import MultihopPredictionMixin
+from .processing_encoder import EncoderCollator, EncoderProcessor
 from .text import lay_out
 
 MATCH_KINDS = 3  # bits of a match, see `matching`
 
 
-class PredictsByEncoder(PredictsAnswers):
+class PredictsByEncoder(MultihopPredictionMixin):
     """Adds `predict` and `answer`; the tokenizer is read from the model's folder when needed."""
 
     def load_tokenizer(self, place: str, **options: Any) -> Any:
         """Load the backbone's tokenizer; the configuration at hand, no code is asked for."""
         return AutoTokenizer.from_pretrained(place, config=self.config, **options)
 
-    def make_encoder(self, tokenizer: Any) -> SubwordEncoder:
+    def make_encoder(self, tokenizer: Any) -> EncoderProcessor:
         """Make what encodes examples for this model."""
-        return SubwordEncoder(self.config, tokenizer)
+        return EncoderProcessor(self.config, tokenizer)
 
     def make_collator(self) -> EncoderCollator:
         """Make what pads encoded examples into a batch without labels."""
         return EncoderCollator(self.config, labels=False)
 
-    def score_batch(self, output: Any, windows: Sequence[Window]) -> Sequence[RecordScores]:
+    def score_batch(self, output: Any, windows: Sequence[Window]) -> Sequence[WindowScores]:
         """Take a batch's output to one record an example."""
         return score_records(output, windows, self.config)
 
-    def decode(self, scores: Sequence[Any], example: Any) -> Answered:
+    def decode(self, scores: Sequence[Any], example: Any) -> MultihopAnswer:
         """Answer one example from its record."""
         text = lay_out(example.context, self.config.layout).text
         score = next(iter(scores), None)
         return decode_record(score, example.question, example.context, text, self.config)
 
 
-class TwoWikiForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: ignore[misc]
+class TwoWikiEncoderForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: ignore[misc]
     """Any pretrained encoder, with heads for answer, support and a set of evidence triples."""
 
     config_class = TwoWikiEncoderConfig
@@ -85,7 +85,7 @@ class TwoWikiForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: ignore[
             self.match_input = nn.Linear(MATCH_KINDS, embedded, bias=False)
         self.fusion = nn.ModuleList(FusionLayer(config) for _ in range(config.fusion_layers))
         self.norm = nn.LayerNorm(width)
-        self.slots = Slots(config)
+        self.slots = TripleQueries(config)
         self.relation_head = nn.Linear(width, config.relation_count + 1)
         self.pointers = Pointers(width, POINTERS)
         self.answer_pointers = Pointers(width, ("start", "end"))
@@ -102,7 +102,7 @@ class TwoWikiForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: ignore[
         attn_implementation: str | None = None,
         revision: str | None = None,
         **options: Any,
-    ) -> TwoWikiForMultihopQA:
+    ) -> TwoWikiEncoderForMultihopQA:
         """Start from a pretrained encoder; the heads are new, drawn from torch's generator.
 
         Args:
@@ -137,7 +137,7 @@ class TwoWikiForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: ignore[
     def _init_weights(self, module: nn.Module) -> None:
         """Initialise the heads, through functions that leave loaded tensors alone."""
         super()._init_weights(module)
-        if isinstance(module, Slots):
+        if isinstance(module, TripleQueries):
             init.normal_(module.queries, 0.0, 0.5)
         elif module is getattr(self, "match_embedding", None):  # as large as the states
             init.normal_(module.weight, 0.0, 0.5)
@@ -153,10 +153,10 @@ class TwoWikiForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: ignore[
         input_ids: Tensor,
         attention_mask: Tensor,
         question_window_mask: Tensor,
-        context_places: Tensor,
+        context_positions: Tensor,
         context_mask: Tensor,
         span_mask: Tensor,
-        question_places: Tensor,
+        question_positions: Tensor,
         question_mask: Tensor,
         sentence_starts: Tensor,
         sentence_mask: Tensor,
@@ -178,8 +178,8 @@ class TwoWikiForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: ignore[
 
         Shape:
             input_ids, attention_mask, question_window_mask, token_type_ids, window_matches:
-            (W, L). context_places (into the W * L states), context_mask, span_mask (no markers),
-            matches: (B, T). question_places, question_mask: (B, Q). sentence_starts (a
+            (W, L). context_positions (into the W * L states), context_mask, span_mask (no markers),
+            matches: (B, T). question_positions, question_mask: (B, Q). sentence_starts (a
             sentence's marker), sentence_mask, support_labels: (B, S). start_positions,
             end_positions, answer_type_labels: (B,). relation_labels and the pointers'
             positions: (B, K), in any order. Labels of -100 are ignored.
@@ -190,8 +190,8 @@ class TwoWikiForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: ignore[
         states = read_windows(
             self.backbone, input_ids, attention_mask, token_type_ids, question_window_mask, added
         )
-        question = take(states, question_places)  # (B, Q, H)
-        context = self._with_matches(take(states, context_places), matches)  # (B, T, H)
+        question = take(states, question_positions)  # (B, Q, H)
+        context = self._with_matches(take(states, context_positions), matches)  # (B, T, H)
         memory = torch.cat([question, context], dim=1)
         mask = torch.cat([question_mask, context_mask], dim=1)
         for layer in self.fusion:
@@ -232,7 +232,7 @@ class TwoWikiForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: ignore[
         if len(known) == len(labels):
             if self.config.assignment == "optimal":
                 known = match_slots(output, known)
-            output.losses = baseline_losses(output, known, sentence_mask, self.config)
+            output.losses = multihop_losses(output, known, sentence_mask, self.config)
             output.loss = output.losses.pop("total")
         return output
 
@@ -279,7 +279,7 @@ def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
     return (states * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1)
 
 
-TwoWikiForMultihopQA.register_for_auto_class("AutoModel")
+TwoWikiEncoderForMultihopQA.register_for_auto_class("AutoModel")
 
 
 # B examples, T tokens of the memory, K slots, H width
@@ -323,7 +323,7 @@ def heads_for(width: int, head_size: int) -> int:
     return next(count for count in range(wanted, 0, -1) if width % count == 0)
 
 
-class Feed(nn.Module):
+class FeedForward(nn.Module):
     """Two linear maps with GELU between."""
 
     def __init__(self, width: int, dropout: float) -> None:
@@ -343,7 +343,7 @@ class FusionLayer(nn.Module):
     def __init__(self, config: TwoWikiEncoderConfig) -> None:
         super().__init__()
         self.attention_norm, self.feed_norm = nn.LayerNorm(config.width), nn.LayerNorm(config.width)
-        self.attention, self.feed = Attention(config), Feed(config.width, config.dropout)
+        self.attention, self.feed = Attention(config), FeedForward(config.width, config.dropout)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
@@ -355,14 +355,14 @@ class FusionLayer(nn.Module):
 
 
 class SlotLayer(nn.Module):
-    """Slots look at each other, then at the text."""
+    """TripleQueries look at each other, then at the text."""
 
     def __init__(self, config: TwoWikiEncoderConfig) -> None:
         super().__init__()
         self.slot_norm, self.text_norm = nn.LayerNorm(config.width), nn.LayerNorm(config.width)
         self.feed_norm = nn.LayerNorm(config.width)
         self.slot_attention, self.text_attention = Attention(config), Attention(config)
-        self.feed = Feed(config.width, config.dropout)
+        self.feed = FeedForward(config.width, config.dropout)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, slots: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
@@ -375,7 +375,7 @@ class SlotLayer(nn.Module):
         return updated
 
 
-class Slots(nn.Module):
+class TripleQueries(nn.Module):
     """K slots for triples and one for the answer, each a query that looks at the text in turns."""
 
     def __init__(self, config: TwoWikiEncoderConfig) -> None:

@@ -8,22 +8,22 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .configuration_baseline import TwoWikiConfig
+from .configuration_baseline import TwoWikiBaselineConfig
 from .configuration_encoder import TwoWikiEncoderConfig
 from .features import Window
 from .outputs import POINTERS, TwoWikiOutput
-from .processing_baseline import Collator
+from .processing_baseline import BaselineCollator
 from .processing_encoder import EncoderCollator
 
 SURE = 20.0
 
 
-def oracle_output(windows: Sequence[Window], config: TwoWikiConfig) -> TwoWikiOutput:
+def baseline_oracle(windows: Sequence[Window], config: TwoWikiBaselineConfig) -> TwoWikiOutput:
     """Give the output of a model that says what the labels say, and nothing where they are ignored.
 
     An ignored position leaves all of its logits level.
     """
-    batch = Collator(config)(windows)
+    batch = BaselineCollator(config)(windows)
     mask = batch["context_mask"]
     tokens = mask.shape[1]
     relations = batch["relation_labels"].clamp(min=0)

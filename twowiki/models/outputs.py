@@ -11,14 +11,14 @@ from torch import Tensor
 from torch.nn import functional
 from transformers.utils.generic import ModelOutput
 
-from .configuration_baseline import TwoWikiConfig
+from .configuration_baseline import TwoWikiBaselineConfig
 from .labels import IGNORED
 
 POINTERS = ("subject_start", "subject_end", "object_start", "object_end")
 
 
-def baseline_losses(
-    output: Any, labels: Mapping[str, Any], sentence_mask: Tensor, config: TwoWikiConfig
+def multihop_losses(
+    output: Any, labels: Mapping[str, Any], sentence_mask: Tensor, config: TwoWikiBaselineConfig
 ) -> dict[str, Tensor]:
     """Compare a `TwoWikiOutput` with the labels; `total` is the weighted sum of the other parts.
 
@@ -52,13 +52,13 @@ def baseline_losses(
     return parts
 
 
-def _reduce(losses: Tensor, labelled: Tensor, config: TwoWikiConfig) -> Tensor:
+def _reduce(losses: Tensor, labelled: Tensor, config: TwoWikiBaselineConfig) -> Tensor:
     """Average over the labelled targets, or (the published loss) sum and divide by the batch."""
     count = len(losses) if config.loss_reduction == "sum" else labelled.sum().clamp(min=1)
     return losses.sum() / count
 
 
-def _class_loss(logits: Tensor, labels: Tensor, config: TwoWikiConfig) -> Tensor:
+def _class_loss(logits: Tensor, labels: Tensor, config: TwoWikiBaselineConfig) -> Tensor:
     """Cross entropy over the last dimension of logits: (..., N) by (...)."""
     losses = functional.cross_entropy(
         logits.flatten(0, -2), labels.flatten(), ignore_index=IGNORED, reduction="none"
@@ -66,7 +66,7 @@ def _class_loss(logits: Tensor, labels: Tensor, config: TwoWikiConfig) -> Tensor
     return _reduce(losses.view(labels.shape), labels != IGNORED, config)
 
 
-def _position_loss(logits: Tensor, positions: Tensor, config: TwoWikiConfig) -> Tensor:
+def _position_loss(logits: Tensor, positions: Tensor, config: TwoWikiBaselineConfig) -> Tensor:
     """Cross entropy over tokens: (B, T) by (B,), or (B, T, K) by (B, K)."""
     return _class_loss(logits if logits.dim() == 2 else logits.transpose(1, 2), positions, config)
 
@@ -80,7 +80,7 @@ def _support_loss(logits: Tensor, labels: Tensor) -> Tensor:
     return losses.masked_fill(~labelled, 0.0).sum() / labelled.sum().clamp(min=1)
 
 
-def _relation_loss(logits: Tensor, labels: Tensor, config: TwoWikiConfig) -> Tensor:
+def _relation_loss(logits: Tensor, labels: Tensor, config: TwoWikiBaselineConfig) -> Tensor:
     """Cross entropy of each slot's relation, or binary cross entropy of each relation's switch."""
     if logits.dim() == 3:
         return _class_loss(logits, labels, config)

@@ -12,7 +12,7 @@ from typing import Any
 from torch.utils.data import Dataset
 from transformers import Pipeline
 
-from .inputs import Asked, all_asked, as_asked, shown
+from .inputs import QuestionInput, check_question, check_questions, shown
 
 
 class MultihopQAPipeline(Pipeline):
@@ -49,7 +49,7 @@ class MultihopQAPipeline(Pipeline):
         """
         inputs = options.pop("question", inputs)
         if isinstance(inputs, (list, tuple)) and paragraphs is not None:
-            inputs = [{"question": q, "context": c} for q, c in all_asked(inputs, paragraphs)]
+            inputs = [{"question": q, "context": c} for q, c in check_questions(inputs, paragraphs)]
         elif isinstance(inputs, str):
             inputs = {"question": inputs, "paragraphs": paragraphs}
         if isinstance(inputs, (list, tuple)):
@@ -70,12 +70,12 @@ class MultihopQAPipeline(Pipeline):
                 f"{shown(input_)} is no dict of `question` and `paragraphs` (or `context`)"
             )
         paragraphs = input_.get("paragraphs", input_.get("context"))
-        return {"asked": as_asked(input_["question"], paragraphs)}
+        return {"asked": check_question(input_["question"], paragraphs)}
 
     def _forward(self, model_inputs: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
         asked = model_inputs["asked"]
         several = isinstance(asked, list)
-        listed = [Asked(*one) for one in (asked if several else [asked])]
+        listed = [QuestionInput(*one) for one in (asked if several else [asked])]
         said = self.model.predict(  # type: ignore[operator]
             [one.question for one in listed],
             [one.context for one in listed],

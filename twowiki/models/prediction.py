@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 
-from .decoding import Answered, merge_windows, score_windows
+from .decoding import MultihopAnswer, merge_windows, score_windows
 from .features import Window
-from .inputs import Asked, all_asked
-from .processing_baseline import Collator, Encoder
+from .inputs import QuestionInput, check_questions
+from .processing_baseline import BaselineCollator, BaselineProcessor
 from .text import Layout, Span, lay_out
 from .tokenization_baseline import TwoWikiTokenizer
 
@@ -33,7 +33,7 @@ REFUSALS = {
 }
 
 
-class PredictsAnswers:
+class MultihopPredictionMixin:
     """Adds `predict` to a model; its tokenizer is read from the model's folder when needed."""
 
     config: Any
@@ -76,7 +76,7 @@ class PredictsAnswers:
             return self.predict(
                 [question], [paragraphs], tokenizer=tokenizer, batch_size=batch_size
             )[0]
-        asked = all_asked(question, paragraphs)
+        asked = check_questions(question, paragraphs)
         said: list[dict[str, Any]] = []
         for first in range(0, len(asked), QUESTIONS):
             part = asked[first : first + QUESTIONS]
@@ -95,7 +95,7 @@ class PredictsAnswers:
         tokenizer: Any = None,
         batch_size: int = BATCH,
         strict: bool = False,
-    ) -> list[Answered]:
+    ) -> list[MultihopAnswer]:
         """Answer examples (anything with `question` and `context`), in order.
 
         Args:
@@ -108,7 +108,7 @@ class PredictsAnswers:
         encoder = self.make_encoder(tokenizer or self.own_tokenizer())
         windows: list[Window] = []
         for number, example in enumerate(examples):
-            found = encoder.encode(Asked(example.question, tuple(example.context)), number)
+            found = encoder.encode(QuestionInput(example.question, tuple(example.context)), number)
             if strict and not found:
                 raise ValueError(refusal(encoder, example, number))
             windows += found
@@ -130,17 +130,17 @@ class PredictsAnswers:
 
     def make_encoder(self, tokenizer: Any) -> Any:
         """Make what encodes examples for this model."""
-        return Encoder(self.config, tokenizer)
+        return BaselineProcessor(self.config, tokenizer)
 
     def make_collator(self) -> Any:
         """Make what pads encoded examples into a batch without labels."""
-        return Collator(self.config, labels=False)
+        return BaselineCollator(self.config, labels=False)
 
     def score_batch(self, output: Any, windows: Sequence[Window]) -> Sequence[Any]:
         """Take a batch's output to one record a window."""
         return score_windows(output, windows, self.config)
 
-    def decode(self, scores: Sequence[Any], example: Any) -> Answered:
+    def decode(self, scores: Sequence[Any], example: Any) -> MultihopAnswer:
         """Answer one example from the records of its windows."""
         text = lay_out(example.context, self.config.layout).text
         return merge_windows(scores, example.context, text, self.config)
@@ -189,7 +189,7 @@ class PredictsAnswers:
 def refusal(encoder: Any, example: Any, number: int) -> str:
     """Say why an example has no windows."""
     alone = type(encoder)(encoder.config, encoder.tokenizer)
-    alone.encode(Asked(example.question, tuple(example.context)), number)
+    alone.encode(QuestionInput(example.question, tuple(example.context)), number)
     reason = next(iter(alone.counts), "it cannot be encoded")
     said = REFUSALS.get(reason, reason).format_map(vars(encoder.config))
     return f"question {example.question[:60]!r}: {said}"
@@ -208,7 +208,7 @@ def batches(windows: Sequence[Window], batch_size: int) -> Iterator[list[Window]
         yield part
 
 
-def as_dict(answer: Answered, asked: Asked, layout: Layout) -> dict[str, Any]:
+def as_dict(answer: MultihopAnswer, asked: QuestionInput, layout: Layout) -> dict[str, Any]:
     """Write an answer as plain values."""
     sentences = list(with_texts(answer.sentence_scores, asked))
     chosen = list(answer.supporting_facts)
@@ -242,7 +242,9 @@ def as_dict(answer: Answered, asked: Asked, layout: Layout) -> dict[str, Any]:
     }
 
 
-def with_texts(scores: Sequence[tuple[str, int, float]], asked: Asked) -> Iterator[dict[str, Any]]:
+def with_texts(
+    scores: Sequence[tuple[str, int, float]], asked: QuestionInput
+) -> Iterator[dict[str, Any]]:
     """Put its text beside each scored sentence; of equal titles, in the paragraphs' order."""
     texts: dict[tuple[str, int], list[str]] = {}
     for title, sentences in asked.context:
@@ -254,7 +256,7 @@ def with_texts(scores: Sequence[tuple[str, int, float]], asked: Asked) -> Iterat
         yield {"title": title, "sent_id": sent_id, "sentence": sentence.strip(), "score": score}
 
 
-def place_of(span: Span | None, asked: Asked, layout: Layout) -> dict[str, Any] | None:
+def place_of(span: Span | None, asked: QuestionInput, layout: Layout) -> dict[str, Any] | None:
     """Say in which sentence characters of the layout stand; None where they span several."""
     if span is None:
         return None

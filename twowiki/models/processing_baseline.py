@@ -18,17 +18,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .configuration_baseline import TwoWikiConfig
+from .configuration_baseline import TwoWikiBaselineConfig
 from .features import SHOWN, Window, label_arrays, label_rows, plan_windows
 from .labels import IGNORED, Located, label_example
 from .matches import mark_matches, no_marks
-from .text import TITLE, Layout, Segment, Words, lay_out, read_words
+from .text import TITLE, Layout, Segment, Words, lay_out, tokenize_words
 from .tokenization_baseline import char_rows, char_table
 
 Ints = NDArray[numpy.int32]
 
 
-class Encoder:
+class BaselineProcessor:
     """Encodes examples under one configuration and tokenizer, counting what it cannot do.
 
     Args:
@@ -39,7 +39,7 @@ class Encoder:
 
     def __init__(
         self,
-        config: TwoWikiConfig,
+        config: TwoWikiBaselineConfig,
         tokenizer: Any,
         aliases: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
@@ -63,8 +63,8 @@ class Encoder:
     def _encode(self, example: Any, number: int, counts: Counter[str]) -> list[Window]:
         options = self.options
         layout = lay_out(example.context, options.layout)
-        context = read_words(layout.text, self._offsets(layout))
-        question = read_words(example.question, self.tokenizer.word_offsets(example.question))
+        context = tokenize_words(layout.text, self._offsets(layout))
+        question = tokenize_words(example.question, self.tokenizer.word_offsets(example.question))
         if reason := self._refusal(layout, context, question):
             counts[reason] += 1
             return []
@@ -202,7 +202,7 @@ def _shift(spans: Ints, start: int, end: int) -> Ints:
 CONVOLUTION_WIDTH = 5  # characters that one response of the character convolution sees
 
 
-class Collator:
+class BaselineCollator:
     """Pads windows into a batch; also `Trainer`'s data collator.
 
     A row without words gets one padding token, so that every dimension is at least 1.
@@ -212,7 +212,7 @@ class Collator:
         labels: whether the batch has the labels.
     """
 
-    def __init__(self, config: TwoWikiConfig, *, labels: bool = True) -> None:
+    def __init__(self, config: TwoWikiBaselineConfig, *, labels: bool = True) -> None:
         self.labels = labels
         self.char_limit = max(config.char_limit, CONVOLUTION_WIDTH)
         self.match_features = config.match_features

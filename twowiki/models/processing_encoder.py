@@ -34,13 +34,13 @@ from .text import (
     is_aligned,
     lay_out,
     occurrences,
-    read_words,
     token_span,
+    tokenize_words,
     word_offsets,
 )
 
 
-class SubwordEncoder:
+class EncoderProcessor:
     """Encodes examples under one configuration and tokenizer, counting what it cannot do.
 
     Args:
@@ -57,7 +57,7 @@ class SubwordEncoder:
     ) -> None:
         self.config, self.tokenizer, self.aliases = config, tokenizer, dict(aliases or {})
         self.options = config.encoding_options()
-        self.reader = SubwordReader(tokenizer)
+        self.reader = SubwordTokenizer(tokenizer)
         self.counts: Counter[str] = Counter()
         self.concerned: dict[str, list[str]] = {}
 
@@ -173,7 +173,7 @@ class LocatedTokens(Located):
 
 
 def _words_of(text: str) -> Words:
-    return read_words(text, word_offsets(code_points(text)))
+    return tokenize_words(text, word_offsets(code_points(text)))
 
 
 Ints = NDArray[numpy.int32]
@@ -188,7 +188,7 @@ class Tokens(NamedTuple):
     ends: Ints
 
 
-class SubwordReader:
+class SubwordTokenizer:
     """Cuts pieces of text with a fast tokenizer.
 
     Args:
@@ -446,7 +446,7 @@ def places_of(
     """Say where the states of an example's tokens lie in the flattened windows.
 
     Shape:
-        context_places: (B, T); question_places and question_mask: (B, Q), the first token of
+        context_positions: (B, T); question_positions and question_mask: (B, Q), the first token of
         every window and, of the first window, the question.
     """
     tokens = max(1, *(len(window.token_ids) for window in windows))
@@ -474,4 +474,4 @@ def places_of(
     for row, places in enumerate(questions):
         question[row, : len(places)] = places
         mask[row, : len(places)] = True
-    return {"context_places": context, "question_places": question, "question_mask": mask}
+    return {"context_positions": context, "question_positions": question, "question_mask": mask}

@@ -147,7 +147,7 @@ class Words(NamedTuple):
     words: list[str]
 
 
-def read_words(text: str, offsets: tuple[Offsets, Offsets]) -> Words:
+def tokenize_words(text: str, offsets: tuple[Offsets, Offsets]) -> Words:
     """Take a text and the offsets of its words together."""
     starts, ends = offsets
     first, last = starts.tolist(), ends.tolist()

@@ -11,9 +11,9 @@ import torch
 from twowiki.data.aliases import read_aliases
 from twowiki.data.schema import Example
 from twowiki.errors import DataError
-from twowiki.models.configuration_baseline import TwoWikiConfig
+from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
 from twowiki.models.modeling_baseline import TwoWikiBaselineForMultihopQA
-from twowiki.models.processing_baseline import Encoder
+from twowiki.models.processing_baseline import BaselineProcessor
 from twowiki.models.tokenization_baseline import TwoWikiTokenizer
 from twowiki.training import evaluation
 from twowiki.training.data import Source, find_sources
@@ -101,7 +101,7 @@ class Prepared(NamedTuple):
     validation: Features
     validation_examples: list[Example]
     tokenizer: TwoWikiTokenizer
-    model_config: TwoWikiConfig
+    model_config: TwoWikiBaselineConfig
     vectors: Any  # (V, D), or None
     sources: tuple[Source, Source]
     contents: tuple[str, str]
@@ -120,7 +120,7 @@ def prepare(config: TrainConfig, saved: Path | None = None) -> Prepared:
         raise DataError("holds no examples", file=validation.name, field="validation")
     vectors = None
     if saved is not None:
-        model_config = TwoWikiConfig.from_pretrained(saved)
+        model_config = TwoWikiBaselineConfig.from_pretrained(saved)
         tokenizer = TwoWikiTokenizer.from_pretrained(saved)
     else:
         settings = settings_of(config)
@@ -128,12 +128,14 @@ def prepare(config: TrainConfig, saved: Path | None = None) -> Prepared:
         if not counts.words:
             raise DataError("holds no examples", file=train.name, field="train")
         tokenizer, vectors, sizes = build_vocabulary(config, settings, counts)
-        model_config = TwoWikiConfig(**{**own_fields(settings), **sizes})
+        model_config = TwoWikiBaselineConfig(**{**own_fields(settings), **sizes})
     aliases = aliases_of(config.aliases_file)
     folder = config.cache_dir or str(Path(config.output_dir) / "features")
     contents = train.content(), validation.content()
     encoded = [
-        encode_cached(source.examples(), Encoder(model_config, tokenizer, aliases), folder, content)
+        encode_cached(
+            source.examples(), BaselineProcessor(model_config, tokenizer, aliases), folder, content
+        )
         for source, content in zip((train, validation), contents, strict=True)
     ]
     if not len(encoded[0]):
@@ -152,25 +154,25 @@ def prepare(config: TrainConfig, saved: Path | None = None) -> Prepared:
     )
 
 
-def settings_of(config: TrainConfig) -> TwoWikiConfig:
+def settings_of(config: TrainConfig) -> TwoWikiBaselineConfig:
     """Make the model's configuration as far as it depends on no data."""
     options = {"dropout": config.dropout, **config.model_options}
     if config.settings == "reproduce":
-        return TwoWikiConfig.reproduce(**options)
-    return TwoWikiConfig(**options)
+        return TwoWikiBaselineConfig.reproduce(**options)
+    return TwoWikiBaselineConfig(**options)
 
 
-def own_fields(config: TwoWikiConfig) -> dict[str, Any]:
-    """Give the fields that TwoWikiConfig adds to the library's configuration."""
+def own_fields(config: TwoWikiBaselineConfig) -> dict[str, Any]:
+    """Give the fields that TwoWikiBaselineConfig adds to the library's configuration."""
     return {
         name: getattr(config, name)
-        for name in TwoWikiConfig.__annotations__
+        for name in TwoWikiBaselineConfig.__annotations__
         if hasattr(config, name)
     }
 
 
 def build_vocabulary(
-    config: TrainConfig, settings: TwoWikiConfig, counts: Counts
+    config: TrainConfig, settings: TwoWikiBaselineConfig, counts: Counts
 ) -> tuple[TwoWikiTokenizer, Any, dict[str, Any]]:
     """Make the tokenizer, the matrix of word vectors (or None), and the vocabulary's sizes."""
     if not config.vectors:

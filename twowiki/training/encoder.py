@@ -17,11 +17,11 @@ from twowiki.data.schema import Example, Prediction
 from twowiki.errors import DataError
 from twowiki.io.files import progress
 from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
-from twowiki.models.decoding_encoder import RecordScores, decode_record, score_records
+from twowiki.models.decoding_encoder import WindowScores, decode_record, score_records
 from twowiki.models.features import Window
-from twowiki.models.modeling_encoder import TwoWikiForMultihopQA
+from twowiki.models.modeling_encoder import TwoWikiEncoderForMultihopQA
 from twowiki.models.oracle import encoder_oracle
-from twowiki.models.processing_encoder import EncoderCollator, SubwordEncoder
+from twowiki.models.processing_encoder import EncoderCollator, EncoderProcessor
 from twowiki.models.text import lay_out
 from twowiki.training import evaluation
 from twowiki.training.adapters import add_adapters, has_adapters, merged_weights
@@ -36,7 +36,7 @@ DERIVED = ("chain_consistency", "derive_answers")  # what the decoder adds, each
 
 
 class EncoderTask(ExtractiveTask):
-    """Trains `TwoWikiForMultihopQA` on encoded examples.
+    """Trains `TwoWikiEncoderForMultihopQA` on encoded examples.
 
     Args:
         config: the run's settings.
@@ -125,7 +125,7 @@ class EncoderTask(ExtractiveTask):
 
 
 def decode(
-    scores: Iterable[RecordScores], examples: Sequence[Example], config: TwoWikiEncoderConfig
+    scores: Iterable[WindowScores], examples: Sequence[Example], config: TwoWikiEncoderConfig
 ) -> list[Prediction]:
     """Answer examples from their records, in the examples' order."""
     by_example = {score.example: score for score in scores}
@@ -145,7 +145,7 @@ def decode(
 
 def oracle_scores(
     windows: Sequence[Window], config: TwoWikiEncoderConfig
-) -> Iterator[RecordScores]:
+) -> Iterator[WindowScores]:
     """Score what the labels say."""
     for first in range(0, len(windows), 16):
         part = windows[first : first + 16]
@@ -167,7 +167,7 @@ class PreparedEncoder(NamedTuple):
     validation: Features
     validation_examples: list[Example]
     tokenizer: Any
-    model: TwoWikiForMultihopQA
+    model: TwoWikiEncoderForMultihopQA
     sources: tuple[Source, Source]
     contents: tuple[str, str]
 
@@ -191,7 +191,7 @@ def prepare_encoder(config: EncoderConfig, saved: Path | None = None) -> Prepare
     contents = train.content(), validation.content()
     encoded = [
         encode_cached(
-            source.examples(), SubwordEncoder(model.config, tokenizer, aliases), folder, content
+            source.examples(), EncoderProcessor(model.config, tokenizer, aliases), folder, content
         )
         for source, content in zip((train, validation), contents, strict=True)
     ]
@@ -222,12 +222,12 @@ def relations_of(source: Source) -> list[str]:
     return sorted(names)
 
 
-def start_model(config: EncoderConfig, relations: list[str]) -> TwoWikiForMultihopQA:
+def start_model(config: EncoderConfig, relations: list[str]) -> TwoWikiEncoderForMultihopQA:
     """Start from a pretrained backbone; the heads are drawn from the seed."""
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
-            model = TwoWikiForMultihopQA.from_backbone(
+            model = TwoWikiEncoderForMultihopQA.from_backbone(
                 config.backbone,
                 relations=relations,
                 attn_implementation=config.attention or None,
@@ -244,7 +244,9 @@ def start_model(config: EncoderConfig, relations: list[str]) -> TwoWikiForMultih
     return fitted(model, config)
 
 
-def load_saved(config: EncoderConfig, saved: Path, relations: list[str]) -> TwoWikiForMultihopQA:
+def load_saved(
+    config: EncoderConfig, saved: Path, relations: list[str]
+) -> TwoWikiEncoderForMultihopQA:
     """Load a saved model with the run's options; unknown relations get new classes."""
     chosen = {"attn_implementation": config.attention} if config.attention else {}
     try:
@@ -252,7 +254,7 @@ def load_saved(config: EncoderConfig, saved: Path, relations: list[str]) -> TwoW
         for name, value in config.model_options.items():
             setattr(settings, name, value)
         settings.settle()
-        model: TwoWikiForMultihopQA = TwoWikiForMultihopQA.from_pretrained(
+        model: TwoWikiEncoderForMultihopQA = TwoWikiEncoderForMultihopQA.from_pretrained(
             saved, config=settings, dtype=torch.float32, **chosen
         )
     except (OSError, ValueError, KeyError, RuntimeError) as error:
@@ -269,7 +271,7 @@ def load_saved(config: EncoderConfig, saved: Path, relations: list[str]) -> TwoW
 
 
 @torch.no_grad()
-def add_relations(model: TwoWikiForMultihopQA, names: list[str]) -> None:
+def add_relations(model: TwoWikiEncoderForMultihopQA, names: list[str]) -> None:
     """Give relations that a model does not know classes of their own, before the class none."""
     if not names:
         return
@@ -285,7 +287,9 @@ def add_relations(model: TwoWikiForMultihopQA, names: list[str]) -> None:
     model.config.relations = [*(model.config.relations or []), *names]
 
 
-def fitted(model: TwoWikiForMultihopQA, config: EncoderConfig) -> TwoWikiForMultihopQA:
+def fitted(
+    model: TwoWikiEncoderForMultihopQA, config: EncoderConfig
+) -> TwoWikiEncoderForMultihopQA:
     """Put adapters and gradient checkpointing in, as a run asks."""
     if config.lora_rank:
         with torch.random.fork_rng(devices=[]):

@@ -13,11 +13,11 @@ import torch
 from torch.utils.data import DataLoader
 
 from twowiki.data.schema import Example, Fact, Prediction, Triple
-from twowiki.models.configuration_baseline import TwoWikiConfig
-from twowiki.models.decoding import Answered, WindowScores, merge_windows, score_windows
+from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
+from twowiki.models.decoding import MultihopAnswer, WindowScores, merge_windows, score_windows
 from twowiki.models.features import Window
-from twowiki.models.oracle import oracle_output
-from twowiki.models.processing_baseline import Collator
+from twowiki.models.oracle import baseline_oracle
+from twowiki.models.processing_baseline import BaselineCollator
 from twowiki.models.text import lay_out
 from twowiki.training.loaders import BucketBatchSampler
 
@@ -41,7 +41,7 @@ class NumberedCollator:
         config: Any,
         *,
         labels: bool,
-        collator: Callable[..., Any] = Collator,
+        collator: Callable[..., Any] = BaselineCollator,
     ) -> None:
         self.features, self.collate = features, collator(config, labels=labels)
 
@@ -61,7 +61,7 @@ def make_loader(
     training: bool,
     bucket: bool = True,
     workers: int = 0,
-    collator: Callable[..., Any] = Collator,
+    collator: Callable[..., Any] = BaselineCollator,
 ) -> DataLoader[Any]:
     """Make a loader of numbered batches.
 
@@ -112,8 +112,8 @@ def gather_predictions(predicted: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
 
 
 def answer_examples(
-    scored: Mapping[int, WindowScores], examples: Sequence[Example], config: TwoWikiConfig
-) -> list[Answered]:
+    scored: Mapping[int, WindowScores], examples: Sequence[Example], config: TwoWikiBaselineConfig
+) -> list[MultihopAnswer]:
     """Join windows into one answer an example, in the examples' order."""
     by_example: dict[int, list[WindowScores]] = {}
     for scores in scored.values():
@@ -129,7 +129,7 @@ def answer_examples(
     ]
 
 
-def to_prediction(answered: Answered) -> Prediction:
+def to_prediction(answered: MultihopAnswer) -> Prediction:
     """Keep what is scored of an answer."""
     return Prediction(
         answered.answer,
@@ -149,7 +149,7 @@ def to_official(ids: Sequence[str], predictions: Sequence[Prediction]) -> Offici
 
 
 def ceiling_predictions(
-    features: Sequence[Window], examples: Sequence[Example], config: TwoWikiConfig
+    features: Sequence[Window], examples: Sequence[Example], config: TwoWikiBaselineConfig
 ) -> list[Prediction]:
     """Decode the gold labels as if a model had said them: the best that the encoding allows."""
     scored: dict[int, WindowScores] = {}
@@ -157,7 +157,7 @@ def ceiling_predictions(
         windows = [features[i] for i in range(first, min(first + 32, len(features)))]
         windows = [window for window in windows if window.example < len(examples)]
         if windows:
-            scores = score_windows(oracle_output(windows, config), windows, config)
+            scores = score_windows(baseline_oracle(windows, config), windows, config)
             scored |= dict(enumerate(scores, start=first))
     return [to_prediction(answer) for answer in answer_examples(scored, examples, config)]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from twowiki.data.schema import Example, Prediction
 from twowiki.models.decoding import score_windows
-from twowiki.models.processing_baseline import Collator
+from twowiki.models.processing_baseline import BaselineCollator
 from twowiki.training import evaluation, reports
 from twowiki.training.feature_store import Features
 
@@ -23,7 +23,7 @@ class ExtractiveTask:
     """
 
     prepared: Any
-    collator: Callable[..., Any] = Collator
+    collator: Callable[..., Any] = BaselineCollator
     score_outputs: Callable[..., Iterable[Any]] = staticmethod(score_windows)
 
     def __init__(self, config: Any) -> None:

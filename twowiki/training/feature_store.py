@@ -52,8 +52,8 @@ from twowiki.models import (
     tokenization_baseline as tokenization,
 )
 from twowiki.models.features import Window
-from twowiki.models.processing_baseline import Encoder
-from twowiki.models.processing_encoder import SubwordEncoder
+from twowiki.models.processing_baseline import BaselineProcessor
+from twowiki.models.processing_encoder import EncoderProcessor
 
 ROWS = 1000  # windows of one record batch
 _LISTS = {
@@ -173,7 +173,9 @@ class Features(Sequence[Window]):
 
 
 def encode_to_file(
-    examples: Iterable[Any], encoder: Encoder | SubwordEncoder, path: str | os.PathLike[str]
+    examples: Iterable[Any],
+    encoder: BaselineProcessor | EncoderProcessor,
+    path: str | os.PathLike[str],
 ) -> Features:
     """Encode examples into an Arrow file, in order; an example's number is its place."""
     target = Path(path)
@@ -235,7 +237,7 @@ def notes_of(path: Path) -> Path:
 
 def encode_cached(
     examples: Iterable[Any],
-    encoder: Encoder | SubwordEncoder,
+    encoder: BaselineProcessor | EncoderProcessor,
     folder: str | os.PathLike[str],
     content: str,
 ) -> Features:
@@ -253,7 +255,7 @@ def encode_cached(
     return encode_to_file(examples, encoder, path)
 
 
-def fingerprint(encoder: Encoder | SubwordEncoder, content: str) -> str:
+def fingerprint(encoder: BaselineProcessor | EncoderProcessor, content: str) -> str:
     """Hash everything that moves an encoded example."""
     digest = hashlib.sha256(content.encode())
     for part in (encoder.options, encoder.aliases):
@@ -261,7 +263,7 @@ def fingerprint(encoder: Encoder | SubwordEncoder, content: str) -> str:
     tokenizer = encoder.tokenizer
     digest.update(tokenizer.backend_tokenizer.to_str().encode())
     code = [encoding, labels, layout, matching, spans, tokenization, windows, words]
-    if isinstance(encoder, SubwordEncoder):
+    if isinstance(encoder, EncoderProcessor):
         code += [encoder_encoding, encoder_tokenization]
     else:
         digest.update(json.dumps([tokenizer.splitter, tokenizer.char_vocab]).encode())

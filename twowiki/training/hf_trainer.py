@@ -1,7 +1,7 @@
 """What `transformers.Trainer` needs to evaluate a model of this package with the joint metric.
 
-Pass `label_names=LABEL_NAMES`, a `Collator` of `twowiki.models.processing_baseline` (for the
-encoder an `EncoderCollator` of `twowiki.models.processing_encoder`) and
+Pass `label_names=LABEL_NAMES`, the model's collator (`BaselineCollator` of
+`twowiki.models.processing_baseline`, `EncoderCollator` of `twowiki.models.processing_encoder`) and
 `compute_metrics=joint_metrics(...)`; `eval_joint_f1` and the other figures then appear beside
 `eval_loss`, and can choose the best model. Windows are evaluated in their order. `Trainer` keeps
 every logit of an evaluation in memory: `train.py` is the better way for a whole split.
@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from twowiki.data.schema import Example
-from twowiki.models.configuration_baseline import TwoWikiConfig
+from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
 from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
 from twowiki.models.decoding import score_windows
 from twowiki.models.decoding_encoder import score_records
@@ -40,7 +40,7 @@ HEADS = (
 def joint_metrics(
     windows: Sequence[Window],
     examples: Sequence[Example],
-    config: TwoWikiConfig | TwoWikiEncoderConfig,
+    config: TwoWikiBaselineConfig | TwoWikiEncoderConfig,
 ) -> Callable[[Any], dict[str, float]]:
     """Make `compute_metrics` for an evaluation over these windows of these examples."""
     encoder = config.model_type == TwoWikiEncoderConfig.model_type
@@ -57,7 +57,7 @@ def joint_metrics(
         if encoder:
             said = decode(scored.values(), examples, cast(TwoWikiEncoderConfig, config))
         else:
-            answers = answer_examples(scored, examples, cast(TwoWikiConfig, config))
+            answers = answer_examples(scored, examples, cast(TwoWikiBaselineConfig, config))
             said = [to_prediction(one) for one in answers]
         return score_predictions(examples, said).metrics
 

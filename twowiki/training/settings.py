@@ -317,23 +317,23 @@ class TrainConfig(MultihopConfig):
 
     @classmethod
     def option_types(cls) -> dict[str, Any]:
-        """Give the fields of TwoWikiConfig that a run may set, with their types."""
-        from twowiki.models.configuration_baseline import TwoWikiConfig
+        """Give the fields of TwoWikiBaselineConfig that a run may set, with their types."""
+        from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
 
         learnt = {"vocab_size", "char_vocab", "relations", "dropout"}
         kinds = {"int": int, "float": float, "bool": bool, "str": str}
         return {
             name: kinds[kind]
-            for name, kind in TwoWikiConfig.__annotations__.items()
+            for name, kind in TwoWikiBaselineConfig.__annotations__.items()
             if name not in learnt and kind in kinds
         }
 
     @classmethod
     def option_texts(cls) -> dict[str, str]:
-        """Give what TwoWikiConfig's docstring says of each option."""
-        from twowiki.models.configuration_baseline import TwoWikiConfig
+        """Give what TwoWikiBaselineConfig's docstring says of each option."""
+        from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
 
-        return documented_fields(TwoWikiConfig)
+        return documented_fields(TwoWikiBaselineConfig)
 
     @classmethod
     def completed(cls, values: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from twowiki.data.schema import Example
 from twowiki.errors import DataError, require_file
 from twowiki.io.files import progress
-from twowiki.models.configuration_baseline import TwoWikiConfig
+from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
 from twowiki.models.text import REFERENCE_TITLE_END, REFERENCE_TITLE_START, TITLE_END, TITLE_START
 from twowiki.models.tokenization_baseline import TwoWikiTokenizer, build_tokenizer, count_words
 
@@ -31,7 +31,7 @@ class Counts(NamedTuple):
     relations: Counter[str]
 
 
-def count_vocabulary(examples: Iterable[Example], config: TwoWikiConfig) -> Counts:
+def count_vocabulary(examples: Iterable[Example], config: TwoWikiBaselineConfig) -> Counts:
     """Count words, characters and relations of examples."""
     relations: Counter[str] = Counter()
 
@@ -50,7 +50,11 @@ def count_vocabulary(examples: Iterable[Example], config: TwoWikiConfig) -> Coun
 
 
 def make_vocabulary(
-    counts: Counts, config: TwoWikiConfig, *, min_count: int = 1, known: Iterable[str] | None = None
+    counts: Counts,
+    config: TwoWikiBaselineConfig,
+    *,
+    min_count: int = 1,
+    known: Iterable[str] | None = None,
 ) -> tuple[TwoWikiTokenizer, dict[str, Any]]:
     """Make the tokenizer and the vocabulary fields of the configuration.
 
