@@ -74,7 +74,7 @@ rows = datasets.load_dataset("json", data_files={"train": PATH}, split="train", 
 """,
     "builder over json.load": """
 import json, datasets
-from twowiki.builder.builder import FEATURES
+from twowiki.builder.features import FEATURES
 from twowiki.data.schema import TWO_WIKI_TYPES
 class Plain(datasets.GeneratorBasedBuilder):
     VERSION = datasets.Version("1.0.0")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from twowiki.generation.pipeline import generate
+from twowiki.builder.generate import generate
 from twowiki.generation.settings import GenerateConfig, Resources
 
 HUMAN, FILM, FEMALE, MALE = 5, 11424, 6581072, 6581097

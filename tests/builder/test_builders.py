@@ -22,6 +22,7 @@ import twowiki
 from tests.made_up import hidden, write_array, write_lines, write_release, write_zip
 from twowiki.builder import builder as builders
 from twowiki.builder import fingerprint as registration
+from twowiki.builder.features import FEATURES, features
 from twowiki.data import releases
 from twowiki.data.arrow import tables, to_table
 from twowiki.data.schema import CONFIGS, parse_record, to_official, to_row
@@ -50,14 +51,14 @@ def check_release(found: Any, records: Records) -> None:
     wanted["test"] = [hidden(record) for record in records[:3]]
     assert set(found) == set(wanted)
     for split, expected in wanted.items():
-        assert found[split].features == builders.FEATURES
+        assert found[split].features == FEATURES
         assert official(found[split]) == expected
 
 
 def test_features_are_typed_lists_of_structs() -> None:
-    text = repr(builders.FEATURES)
+    text = repr(FEATURES)
     assert "Json" not in text
-    assert builders.FEATURES["supporting_facts"] == datasets.List(
+    assert FEATURES["supporting_facts"] == datasets.List(
         {"title": datasets.Value("string"), "sent_id": datasets.Value("int32")}
     )
 
@@ -66,7 +67,7 @@ def test_features_are_typed_lists_of_structs() -> None:
 def test_columns_agree_with_features(config: str, records: Records) -> None:
     kind = "bridge" if config == "hotpotqa" else "inference"
     examples = [parse_record({**records[0], "type": kind}, config)]
-    wanted = builders.features(config).arrow_schema
+    wanted = features(config).arrow_schema
     for batch in (examples, []):
         assert to_table(batch, config).schema.remove_metadata() == wanted.remove_metadata()
     assert to_table(examples, config).to_pylist() == [to_row(examples[0], config)]
@@ -392,7 +393,7 @@ def test_reference_files_through_each_door(shared: Path, tmp_path: Path) -> None
         twowiki.load_dataset(data_dir=path, split="validation", streaming=True),
     ]
     for rows in doors:
-        assert rows.features == builders.FEATURES
+        assert rows.features == FEATURES
         assert official(rows) == raw
     for split, name in (("train", "train_100"), ("validation", "dev_fullwiki_100")):
         hotpot = json.loads((shared / f"data/hotpotqa/{name}.json").read_text(encoding="utf-8"))

@@ -173,7 +173,7 @@ def test_the_upload_folder_still_loads(tmp_path: Path, records: Records) -> None
 def test_the_upload_folders_card_tells_the_features() -> None:
     from datasets import Features
 
-    from twowiki.builder.builder import FEATURES
+    from twowiki.builder.features import FEATURES
 
     text = (Path(__file__).parents[2] / "loading_script" / "README.md").read_text("utf-8")
     card = yaml.safe_load(text.split("---\n")[1])

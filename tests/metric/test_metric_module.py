@@ -110,11 +110,11 @@ def test_rows_are_matched_by_id(metric: Any) -> None:
 def test_datasets_and_lazy_columns(metric: Any) -> None:
     import datasets
 
-    from twowiki.builder import builder as builders
+    from twowiki.builder.features import features
 
     spoken, true = rows()
     expected = metric.compute(predictions=spoken, references=true, by_type=True)
-    gold_set = datasets.Dataset.from_list(true, features=builders.features("data_ids_april7"))
+    gold_set = datasets.Dataset.from_list(true, features=features("data_ids_april7"))
     said_set = datasets.Dataset.from_list([{"said": row, "gold": row["id"]} for row in spoken])
     columns = datasets.Dataset.from_list([{"said": s} for s in spoken])["said"]
     for predictions in (said_set["said"], columns, datasets.Dataset.from_list(spoken)):

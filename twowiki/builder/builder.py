@@ -16,7 +16,7 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
-from twowiki.data.arrow import list_of, require_datasets
+from twowiki.data.arrow import require_datasets
 
 require_datasets()
 
@@ -26,21 +26,17 @@ from datasets.exceptions import DatasetGenerationError  # noqa: E402
 from datasets.utils.file_utils import xopen  # noqa: E402
 
 from twowiki.builder import fingerprint as registration  # noqa: E402
+from twowiki.builder.features import FORMATS, check_config, features  # noqa: E402
 from twowiki.data import releases  # noqa: E402
-from twowiki.data.arrow import refuse_repeated_ids, tables  # noqa: E402
-from twowiki.data.schema import DEFAULT_CONFIG, HOTPOT_CONFIG, types_of  # noqa: E402
+from twowiki.data.arrow import refuse_repeated_ids  # noqa: E402
+from twowiki.data.schema import DEFAULT_CONFIG  # noqa: E402
 from twowiki.data.sources import (  # noqa: E402
-    Opener,
-    find_splits,
     guess_config,
-    read_examples,
     sniff,
 )
 from twowiki.data.splits import SUFFIXES, is_local  # noqa: E402
 from twowiki.errors import DataError, nearest  # noqa: E402
 from twowiki.worlds import dataset as worlds  # noqa: E402
-
-ARC_DA_CONFIG = "arc_da"
 
 
 class LoadError(DataError, DatasetGenerationError):
@@ -73,8 +69,9 @@ class TwoWiki(datasets.ArrowBasedBuilder):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs["dataset_name"] = kwargs.get("dataset_name") or registration.NAME
         places = (kwargs.get("data_dir"), kwargs.get("data_files"), kwargs.get("arc_dir"))
-        deep = kwargs.get("config_name") == ARC_DA_CONFIG
-        kwargs["hash"] = registration.fingerprint(kwargs.get("hash"), places, deep=deep)
+        known = FORMATS.get(kwargs.get("config_name") or DEFAULT_CONFIG)
+        any_file = known is not None and known.any_file
+        kwargs["hash"] = registration.fingerprint(kwargs.get("hash"), places, deep=any_file)
         super().__init__(*args, **kwargs)
 
     def get_exported_dataset_info(self) -> datasets.DatasetInfo:
@@ -108,7 +105,7 @@ class TwoWiki(datasets.ArrowBasedBuilder):
         if place is not None and is_local(place):
             place = Path(place).expanduser()
             try:
-                found = files_of(place, name, self.config.arc_dir)
+                found = FORMATS[name].find_files(place)
             except DataError:
                 if not given or registration.is_globbed(given, str(Path(place).resolve())):
                     raise
@@ -135,7 +132,8 @@ class TwoWiki(datasets.ArrowBasedBuilder):
     def _generate_tables(self, files: list[str], split: str) -> Iterator[tuple[int, Any]]:
         with _passed_on():
             number = -1
-            stream = tables_of(self.config.name, files, split, self.config.arc_dir, self._open)
+            read_tables = FORMATS[self.config.name].read_tables
+            stream = read_tables(files, split, self.config.arc_dir, self._open)
             for number, table in enumerate(stream):
                 yield number, table
             if number < 0:
@@ -150,42 +148,6 @@ class TwoWiki(datasets.ArrowBasedBuilder):
             return open(path, mode)
         settings = datasets.DownloadConfig(token=self.token, storage_options=self.storage_options)
         return xopen(str(path), mode, download_config=settings)  # type: ignore[no-any-return]
-
-
-def features(config: str = DEFAULT_CONFIG) -> datasets.Features:
-    """Give the typed columns of a config; lists of structs, the same for every split."""
-    if config == ARC_DA_CONFIG:
-        from twowiki.arc_da import features as arc_da
-
-        return arc_da.features()
-    config, text = worlds.release_like(config), datasets.Value("string")
-    columns = {
-        "id": text,
-        "question": text,
-        "type": datasets.ClassLabel(names=list(types_of(config))),
-        "context": list_of({"title": text, "sentences": list_of(text)}),
-        "supporting_facts": list_of({"title": text, "sent_id": datasets.Value("int32")}),
-        "evidences": list_of({"subject": text, "relation": text, "object": text}),
-        "evidences_id": list_of({"subject_id": text, "relation": text, "object_id": text}),
-        "answer": text,
-        "answer_id": text,
-        "entity_ids": list_of(text),
-    }
-    if config == HOTPOT_CONFIG:
-        columns["level"] = text
-    return datasets.Features(columns)
-
-
-FEATURES = features(DEFAULT_CONFIG)
-
-
-def require_config(config: str) -> None:
-    """Raise where there is no such config; a path in its place is told so."""
-    known = [entry.name for entry in TwoWiki.BUILDER_CONFIGS]
-    if config not in known:
-        place = Path(config).expanduser().exists()
-        hint = f"It is a path: give it as data_dir={config!r}. " if place else ""
-        raise DataError(f"unknown config {config!r}", remedy=f"{hint}Known: {', '.join(known)}")
 
 
 def require_options(options: Iterable[str]) -> None:
@@ -241,14 +203,14 @@ def load_dataset(
     if data_dir is not None and is_local(data_dir):
         data_dir = Path(data_dir).expanduser()
     config = config or (guess_config(data_dir) if data_dir is not None else DEFAULT_CONFIG)
-    require_config(config)
+    check_config(config)
     if config == worlds.WORLD_CONFIG:
         data_files = worlds.PLACEHOLDER
     if data_files is None:
         if data_dir is None:
             data_files = releases.fetch(config, _downloader())
         elif is_local(data_dir):
-            data_files = files_of(data_dir, config, arc_dir)
+            data_files = FORMATS[config].find_files(data_dir)
         else:
             options["data_dir"] = str(data_dir)
     if arc_dir is not None:
@@ -261,33 +223,6 @@ def load_dataset(
         streaming=streaming,
         **options,
     )
-
-
-def files_of(
-    place: str | PathLike[str], config: str, arc_dir: str | PathLike[str] | None = None
-) -> dict[str, list[str]]:
-    """Give split -> files of a local folder, zip or file."""
-    if config == ARC_DA_CONFIG:
-        from twowiki.arc_da import features as arc_da
-
-        return arc_da.find_splits(place, arc_dir=arc_dir)
-    return find_splits(place, config)
-
-
-def tables_of(
-    config: str,
-    files: list[str],
-    split: str,
-    arc_dir: str | PathLike[str] | None = None,
-    opener: Opener = open,
-) -> Iterator[Any]:
-    """Yield a split's rows as Arrow tables, streamed."""
-    if config == ARC_DA_CONFIG:
-        from twowiki.arc_da import features as arc_da
-
-        return arc_da.tables(files, arc_dir=arc_dir, opener=opener, split=split)
-    config = worlds.release_like(config)
-    return tables(read_examples(files, config, split, opener), config)
 
 
 def _downloader() -> datasets.DownloadManager:

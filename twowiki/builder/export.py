@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from twowiki.builder import fingerprint as registration
-from twowiki.data.sources import EXPORT_MARK
+from twowiki.builder.dataset_card import read_card, write_dataset_card
+from twowiki.builder.features import FORMATS, check_config
+from twowiki.data.sources import EXPORT_MARK, guess_config
 from twowiki.errors import DataError
 from twowiki.io.files import replacing, write_json
 
@@ -50,15 +52,12 @@ def export(
     Raises:
         DataError: input that cannot be used; nothing of an earlier export is lost.
     """
-    from twowiki.builder import builder as builders
-    from twowiki.builder.dataset_card import read_card, write_dataset_card
-    from twowiki.data.sources import guess_config
-
     if shard_rows < 1 or shard_rows % ROW_GROUP:
         raise DataError(f"shard_rows is {shard_rows}", remedy=f"Give a multiple of {ROW_GROUP}")
     config = config or guess_config(source)
-    builders.require_config(config)
-    splits = builders.files_of(source, config, arc_dir)
+    check_config(config)
+    form = FORMATS[config]
+    splits = form.find_files(source)
     place = Places.of(out, config)
     place.refuse_what_is_not_ours(source)
     read_card(Path(out) / "README.md")  # a broken card is refused before anything is replaced
@@ -68,9 +67,9 @@ def export(
         options = f"{config}|{shard_rows}|{sorted(splits.items())}"
         key = registration.fingerprint(options, (source, arc_dir))
         done = _resume(place.partial, key)
-        schema = _marked(builders.features(config).arrow_schema, config)
+        schema = _marked(form.features().arrow_schema, config)
         for split, files in splits.items():
-            stream = _bar(builders.tables_of(config, files, split, arc_dir), split)
+            stream = _bar(form.read_tables(files, split, arc_dir, open), split)
             _write_split(stream, schema, place.partial, split, shard_rows, done, key)
         counts = {split: sum(shards) for split, shards in done.items()}
         if not any(counts.values()):

@@ -149,7 +149,7 @@ def _inputs(args: argparse.Namespace) -> tuple[Path, Path, Any]:
 
 def run(args: argparse.Namespace) -> int:
     """Generate and say what came out."""
-    from twowiki.generation.pipeline import generate
+    from twowiki.builder.generate import generate
     from twowiki.generation.settings import GenerateConfig, Resources
 
     if args.workers < 1:

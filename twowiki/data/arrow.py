@@ -1,6 +1,6 @@
 """Examples as Arrow columns, built straight from the typed fields (several times faster than rows).
 
-The Arrow types here are those of `builders.features`; a test holds the two together.
+The Arrow types here are those of `builder.features`; a test holds the two together.
 """
 
 from __future__ import annotations

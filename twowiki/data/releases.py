@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from twowiki.data.schema import HOTPOT_CONFIG
+from twowiki.data.splits import split_members
 from twowiki.errors import DataError
-from twowiki.io.archives import split_members
 from twowiki.io.files import sha256_of
 
 

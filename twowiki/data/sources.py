@@ -26,9 +26,9 @@ from twowiki.data.schema import (
     Example,
     parse_record,
 )
-from twowiki.data.splits import Named, split_of
+from twowiki.data.splits import Named, member_for, split_members, split_of
 from twowiki.errors import DataError
-from twowiki.io.archives import MAGIC_ZIP, member_for, open_member, open_zip, split_members
+from twowiki.io.archives import MAGIC_ZIP, open_member, open_zip
 from twowiki.io.json_stream import read_json_records
 
 EXPORT_MARK = b"twowiki_config"  # in the schema of an exported file

@@ -1,4 +1,4 @@
-"""The files of a generated data set: the authors' JSON, aliases, provenance, Parquet, report.
+"""The files of a generated data set: the authors' JSON, aliases, provenance, report.
 
 Everything here depends on the stages alone; no time, path, engine or host is in it.
 """
@@ -90,17 +90,4 @@ def write_outputs(run: Run, out: Path) -> dict[str, Any]:
     report = make_report(run, of_split, splits)
     write_json(out / "report.json", report)
     write_text(out / "report.html", render_html(report))
-    write_parquet(out, empty=not report["samples"])
     return report
-
-
-def write_parquet(out: Path, *, empty: bool) -> None:
-    """Write the Parquet folder from the JSON files, by the package's own export."""
-    from twowiki.builder.export import export
-
-    target = out / "parquet"
-    if target.exists():
-        shutil.rmtree(target)
-    if empty:
-        return
-    export(out, target, config="data_ids_april7")

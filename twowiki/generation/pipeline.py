@@ -41,15 +41,15 @@ from twowiki.generation.run import Run, make_engine
 from twowiki.generation.sampling import make_contexts, make_samples, make_splits
 from twowiki.generation.settings import GenerateConfig, Resources
 from twowiki.generation.tables import count_rows, parquet_files
-from twowiki.io.stages import fingerprint, key_of
+from twowiki.io.stages import fingerprint_of, key_of
 
 _ALL = 1 << 40
 _MOST_PAGES_FOR_ALL = 20_000
 _SELECTED = ("entities", "pages", "linked", "twins", "subject_facts")
 
 
-def generate(config: GenerateConfig, out: Path, resources: Resources) -> dict[str, Any]:
-    """Generate a data set into a folder; give the report.
+def run_pipeline(config: GenerateConfig, out: Path, resources: Resources) -> dict[str, Any]:
+    """Generate a data set's JSON files and reports into a folder; return the report.
 
     Raises:
         DataError: inputs that cannot be used.
@@ -84,14 +84,14 @@ def _read_dumps(run: Run, files: list[Path], form: str) -> None:
     wikidata = run.stage(
         "wikidata",
         read([config.wikidata], "wikidata"),
-        settings=[fingerprint(config.wikidata), config.allow_truncated],
+        settings=[fingerprint_of(config.wikidata), config.allow_truncated],
         after="",
         keep_partial=True,
     )
     paragraphs = run.stage(
         "paragraphs",
         read(files, form),
-        settings=[*(fingerprint(path) for path in files), form, config.allow_truncated],
+        settings=[*(fingerprint_of(path) for path in files), form, config.allow_truncated],
         after="",
         keep_partial=True,
     )

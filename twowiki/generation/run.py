@@ -11,7 +11,7 @@ from twowiki.errors import DataError
 from twowiki.generation.engines import DuckDBEngine, Engine, SparkEngine, query
 from twowiki.generation.queries import Tables, tables_in
 from twowiki.generation.settings import VERSION, GenerateConfig, Resources
-from twowiki.generation.tables import read_rows
+from twowiki.generation.tables import read_rows, table_sizes
 from twowiki.io.stages import key_of, run_stage
 
 
@@ -61,10 +61,13 @@ class Run:
         self.key = key_of(parts | {"after": self.key if after is None else after})
         folder = self.resources.work / name
         self.counts[name] = run_stage(
-            folder, self.key, work, engine=self.engine.name, keep_partial=keep_partial
+            folder, self.key, work, keep_partial=keep_partial, describe=self._describe
         )
         self.tables |= tables_in([folder])
         return self.key
+
+    def _describe(self, folder: Path) -> dict[str, Any]:
+        return {"engine": self.engine.name, "tables": table_sizes(folder)}
 
     def answer_kinds(self) -> dict[str, str]:
         """Give what the wanted entities are instances of, by Q-id: the first class's label."""

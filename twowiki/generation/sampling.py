@@ -34,7 +34,7 @@ from twowiki.generation.single_hop import probe_scores, rarity_of, read_scores, 
 from twowiki.generation.splits import assign_splits
 from twowiki.generation.tables import write_part
 from twowiki.io.files import replacing, write_json
-from twowiki.io.stages import fingerprint
+from twowiki.io.stages import fingerprint_of
 
 BALANCED = ("comparison", "bridge_comparison")
 
@@ -215,5 +215,5 @@ def make_splits(run: Run) -> None:
         }
 
     own = Path(config.probe.removeprefix("file:"))
-    known = fingerprint(own) if own.is_file() else None
+    known = fingerprint_of(own) if own.is_file() else None
     run.stage("splits", make, settings=[config.probe, known])

@@ -6,6 +6,7 @@ Only integers and strings: every engine reads and orders them alike. `norm` colu
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,25 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
 def count_rows(folder: Path) -> int:
     """Count a table's rows from its files' footers."""
     return sum(pq.read_metadata(file).num_rows for file in parquet_files(folder))
+
+
+def table_sizes(folder: Path) -> dict[str, dict[str, int]]:
+    """Return the number of rows of every table in a stage's folder."""
+    tables = sorted(path for path in folder.iterdir() if path.is_dir() and parquet_files(path))
+    return {table.name: {"rows": count_rows(table)} for table in tables}
+
+
+def digest_rows(folder: Path) -> str:
+    """Return a digest of a table's rows, whatever their order and their files."""
+    total = 0
+    for file in parquet_files(folder):
+        for batch in pq.ParquetFile(file).iter_batches(batch_size=50_000):
+            names = sorted(batch.schema.names)
+            columns = [batch.column(name).to_pylist() for name in names]
+            for row in zip(*columns, strict=True):
+                text = "\x1f".join("\x00" if value is None else str(value) for value in row)
+                total += int.from_bytes(hashlib.md5(text.encode()).digest()[:8], "big")
+    return f"{total % (1 << 64):016x}"
 
 
 def write_tables(folder: Path, part: str, tables: Mapping[str, Iterable[Row]]) -> None:

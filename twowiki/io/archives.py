@@ -14,7 +14,6 @@ from os import PathLike
 from pathlib import PurePosixPath
 from typing import IO
 
-from twowiki.data.splits import split_of
 from twowiki.errors import DataError
 
 MAGIC_ZIP = b"PK\x03\x04"
@@ -63,63 +62,29 @@ def _check(member: zipfile.ZipInfo, path: str | PathLike[str]) -> None:
         )
 
 
-def _members(archive: zipfile.ZipFile, path: str | PathLike[str]) -> dict[str, zipfile.ZipInfo]:
-    """Give each split's member, in a folder or not; what macOS adds is passed over."""
-    found: dict[str, zipfile.ZipInfo] = {}
-    for member in archive.infolist():
-        place = PurePosixPath(member.filename)
-        if member.is_dir() or "__MACOSX" in place.parts or place.name.startswith("."):
-            continue
-        named = split_of(place.name)
-        if named is None or place.suffix == ".parquet":
-            continue
-        if named.split in found:
-            raise DataError(
-                f"two members for the split {named.split!r}: "
-                f"{found[named.split].filename}, {member.filename}",
-                file=path,
-                remedy="Unpack it and give the files: data_files={...}",
-            )
-        found[named.split] = member
-    return found
-
-
-def split_members(path: str | PathLike[str]) -> list[str]:
-    """Name the splits that a zip holds."""
-    with open(path, "rb") as stream, open_zip(stream, path) as archive:
-        found = _members(archive, path)
-        if not found:
-            names = ", ".join(archive.namelist()[:8]) or "nothing"
-            raise DataError(
-                f"no member named after a split (it holds {names})",
-                file=path,
-                remedy="A release holds train.json, dev.json and test.json",
-            )
-        return list(found)
-
-
-def member_for(
-    archive: zipfile.ZipFile, path: str | PathLike[str], split: str | None
-) -> zipfile.ZipInfo:
-    """Give the member of a split; without a split, the only data member there is."""
-    found = _members(archive, path)
-    if split in found:
-        return found[split]
-    data = [
+def data_members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """Return the members that hold JSON, without what macOS adds."""
+    endings = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
+    return [
         member
         for member in archive.infolist()
-        if member.filename.lower().endswith((".json", ".jsonl", ".json.gz", ".jsonl.gz"))
-        and not member.filename.startswith("__MACOSX")
+        if member.filename.lower().endswith(endings)
+        and "__MACOSX" not in PurePosixPath(member.filename).parts
     ]
-    if not found and len(data) == 1:
-        return data[0]
-    if split is None and len(found) == 1:
-        return next(iter(found.values()))
-    wanted = f"no member for the split {split!r}" if split else "several members"
+
+
+def only_member(archive: zipfile.ZipFile, path: str | PathLike[str]) -> zipfile.ZipInfo:
+    """Return the only data member of an archive.
+
+    Raises:
+        DataError: it has none, or several.
+    """
+    members = data_members(archive)
+    if len(members) == 1:
+        return members[0]
+    names = ", ".join(member.filename for member in members) or "no data"
     raise DataError(
-        f"{wanted} (it holds {', '.join(m.filename for m in data) or 'no data'})",
-        file=path,
-        remedy="Name a split that it holds",
+        f"the zip holds {names}, not one data file", file=path, remedy="Unpack it and name a file"
     )
 
 

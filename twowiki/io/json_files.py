@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from twowiki.errors import DataError
-from twowiki.io.archives import MAGIC_ZIP, member_for, open_member, open_zip
+from twowiki.io.archives import MAGIC_ZIP, only_member, open_member, open_zip
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DAMAGED = "Download or write it again and compare its length"
@@ -70,7 +70,7 @@ def read_bytes(path: str | PathLike[str], remedy: str = "Check the path") -> tup
 def _only_member(data: bytes, path: str | PathLike[str]) -> bytes:
     with (
         open_zip(io.BytesIO(data), path) as archive,
-        open_member(archive, member_for(archive, path, None), path) as stream,
+        open_member(archive, only_member(archive, path), path) as stream,
     ):
         return stream.read()
 

@@ -1,7 +1,22 @@
-"""What a run has done: one manifest a stage, keyed by all that the stage depends on.
+"""One cache for finished work: a folder is finished when its manifest holds the key of the work.
 
-A stage is done when its manifest holds its key. A stage with another key starts over; one with
-its own key and no manifest goes on where it stopped, as far as it can.
+`key_of` turns everything that the result depends on (settings, versions, `fingerprint_of` each
+input file) into a key. `run_stage(folder, key, work)` returns at once what `work` returned when
+the folder is finished under this key. Otherwise it calls `work(folder)` and writes the manifest
+last, so a killed run never looks finished. A folder with another key is emptied first. With
+`keep_partial`, a stopped run of the same key finds what it had written; `io.journal.Journal` in
+the folder remembers which parts of it are complete:
+
+    def work(folder: Path) -> dict[str, Any]:
+        done = Journal(folder / "parts.jsonl", {}, key="part")
+        for part in parts:
+            if part not in done.records:
+                write_part(folder, part)
+                done.add([{"part": part}])
+        return {"parts": len(done.records)}
+
+    run_stage(folder, key_of({"settings": settings, "input": fingerprint_of(path)}), work,
+              keep_partial=True)
 """
 
 from __future__ import annotations
@@ -11,25 +26,27 @@ import json
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
-from twowiki.generation.tables import parquet_files
 from twowiki.io.files import write_json
 
 MANIFEST = "_manifest.json"
 _KEY = "_key"
 _WHOLE_FILE = 256 << 20
 
+Work = Callable[[Path], Mapping[str, Any]]
 
-def fingerprint(path: Path) -> dict[str, Any]:
-    """Name a file's content: all of it, or 1 MB in every 64 of a big one, and its size."""
-    size = path.stat().st_size
+
+def fingerprint_of(path: str | PathLike[str]) -> dict[str, Any]:
+    """Return a file's size and the hash of its content: all of it, or 1 MB of every 64 MB."""
+    place = Path(path)
+    size = place.stat().st_size
     digest = hashlib.sha256()
-    with open(path, "rb") as stream:
+    with open(place, "rb") as stream:
         if size <= _WHOLE_FILE:
             digest = hashlib.file_digest(stream, "sha256")
         else:
@@ -40,7 +57,7 @@ def fingerprint(path: Path) -> dict[str, Any]:
 
 
 def key_of(parts: Mapping[str, Any]) -> str:
-    """Give a short name for everything that a stage depends on."""
+    """Return a short name for everything that a result depends on."""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
@@ -48,77 +65,98 @@ def key_of(parts: Mapping[str, Any]) -> str:
 def run_stage(
     folder: Path,
     key: str,
-    work: Callable[[Path], Mapping[str, Any]],
+    work: Work,
     *,
-    engine: str,
     keep_partial: bool = False,
+    shared: bool = False,
+    quiet: bool = False,
+    describe: Work | None = None,
 ) -> dict[str, Any]:
-    """Run a stage unless it is done; give what it counted.
+    """Run `work` unless the folder is finished under this key; return what `work` returned.
 
     Args:
-        folder: the stage's own folder.
+        folder: the stage's own folder; everything in it belongs to the stage.
         key: from `key_of`.
-        work: writes into the folder and gives its counts.
-        engine: the engine's name, for the record.
-        keep_partial: leave the parts of a run of the same key that was stopped.
+        work: writes into the folder; returns a JSON object (counts, figures, file names).
+        keep_partial: keep what a stopped run of the same key has written; without it, the
+            folder of a failed run is removed.
+        shared: whether other processes may ask for this folder at the same time; they wait.
+        quiet: whether to leave out the line on standard error.
+        describe: returns further entries of the manifest, for people and comparisons.
     """
-    manifest = folder / MANIFEST
-    if manifest.is_file():
-        known = json.loads(manifest.read_text("utf-8"))
-        if known["key"] == key:
-            counts: dict[str, Any] = known["counts"]
-            return counts
-    partial = folder / _KEY
-    same = partial.is_file() and partial.read_text("utf-8") == key
-    if folder.exists() and not (same and keep_partial and not manifest.exists()):
-        shutil.rmtree(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    partial.write_text(key, "utf-8")
-    print(f"{folder.name} ...", file=sys.stderr, flush=True)
+    if not shared:
+        return _run(folder, key, work, keep_partial, quiet, describe)
+    finished = _finished(folder, key)
+    if finished is None:
+        with _waited_for(folder):
+            return _run(folder, key, work, keep_partial, quiet, describe)
+    return finished
+
+
+def _run(
+    folder: Path, key: str, work: Work, keep_partial: bool, quiet: bool, describe: Work | None
+) -> dict[str, Any]:
+    finished = _finished(folder, key)
+    if finished is not None:
+        return finished
+    _prepare(folder, key, keep_partial)
+    if not quiet:
+        print(f"{folder.name} ...", file=sys.stderr, flush=True)
     started = time.time()
-    done = dict(work(folder))
+    try:
+        done = dict(work(folder))
+    except BaseException:
+        if not keep_partial:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
     record = {
         "stage": folder.name,
         "key": key,
-        "engine": engine,
         "counts": done,
-        "tables": _digests(folder),
+        **(describe(folder) if describe else {}),
         "seconds": round(time.time() - started, 1),
         "peak_memory_mb": _peak_memory(),
     }
-    write_json(manifest, record)
+    write_json(folder / MANIFEST, record)
     return done
 
 
+def _finished(folder: Path, key: str) -> dict[str, Any] | None:
+    """Return what the finished work of this key returned; None if there is none."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+        counts = manifest["counts"] if manifest["key"] == key else None
+    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
+        return None
+    return counts if isinstance(counts, dict) else None
+
+
+def _prepare(folder: Path, key: str, keep_partial: bool) -> None:
+    """Empty the folder, unless a stopped run of the same key may go on in it."""
+    begun = folder / _KEY
+    same = begun.is_file() and begun.read_text("utf-8") == key
+    if folder.exists() and not (same and keep_partial and not (folder / MANIFEST).exists()):
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    begun.write_text(key, "utf-8")
+
+
+@contextmanager
+def _waited_for(folder: Path) -> Iterator[None]:
+    """Wait until no other process works on the folder, and keep others waiting meanwhile."""
+    from filelock import FileLock
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder.with_name(f".{folder.name}.lock")):
+        yield
+
+
 def _peak_memory() -> int:
-    """Give the most memory that this process or a worker of it has held, in MB; 0 on Windows."""
+    """Return the most memory of this process or a child process, in MB; 0 on Windows."""
     try:
         import resource
     except ImportError:
         return 0
     unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
-    kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    return max(resource.getrusage(kind).ru_maxrss for kind in kinds) // unit
-
-
-def _digests(folder: Path) -> dict[str, dict[str, Any]]:
-    tables = {}
-    for table in sorted(path for path in folder.iterdir() if path.is_dir()):
-        files = parquet_files(table)
-        if files:
-            rows = sum(pq.read_metadata(file).num_rows for file in files)
-            tables[table.name] = {"rows": rows}
-    return tables
-
-
-def digest_rows(folder: Path) -> str:
-    """Give a name for a table's rows, whatever their order and their files."""
-    total = 0
-    for file in parquet_files(folder):
-        for batch in pq.ParquetFile(file).iter_batches(batch_size=50_000):
-            names = sorted(batch.schema.names)
-            columns = [batch.column(name).to_pylist() for name in names]
-            for row in zip(*columns, strict=True):
-                text = "\x1f".join("\x00" if value is None else str(value) for value in row)
-                total += int.from_bytes(hashlib.md5(text.encode()).digest()[:8], "big")
-    return f"{total % (1 << 64):016x}"
+    processes = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return max(resource.getrusage(process).ru_maxrss for process in processes) // unit

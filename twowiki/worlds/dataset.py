@@ -16,7 +16,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from twowiki.data.schema import DEFAULT_CONFIG
 from twowiki.errors import DataError
 from twowiki.generation.difficulty import READERS, measure_difficulty, read_records
 from twowiki.io.files import write_json, write_text
@@ -88,11 +87,6 @@ def read_options(text: str) -> dict[str, Any]:
     return options
 
 
-def release_like(config: str) -> str:
-    """Give the release whose columns a config has: a world's are those of the default one."""
-    return DEFAULT_CONFIG if config == WORLD_CONFIG else config
-
-
 def made_files(config: Any, cache: str, code: str) -> dict[str, list[str]]:
     """Give the files of a builder's config if it is `world`, else none.
 
@@ -154,7 +148,7 @@ def world_files(options: Mapping[str, Any], cache: Path, code: str) -> dict[str,
 
 
 def _generate(settings: Any, options: Mapping[str, Any], out: Path) -> None:
-    from twowiki.generation.pipeline import generate
+    from twowiki.generation.pipeline import run_pipeline
     from twowiki.generation.settings import GenerateConfig, Resources
 
     wikidata, paragraphs = prepare_dumps(settings, out / "work" / "world")
@@ -167,7 +161,7 @@ def _generate(settings: Any, options: Mapping[str, Any], out: Path) -> None:
         seed=settings.seed,
     )
     # One process: another would run the caller's script again, if that has no main guard.
-    report = generate(config, out, Resources(work=out / "work", workers=1))
+    report = run_pipeline(config, out, Resources(work=out / "work", workers=1))
     if not all(report["splits"].get(name) for name in ("train", "dev", "test")):
         raise DataError(
             "the world is too small: a split would be empty",
