@@ -1,0 +1,88 @@
+"""The transformers pipeline "multihop-qa": questions with their paragraphs in, answers out.
+
+A saved model's folder holds this file, and its configuration names it, so that
+`pipeline("multihop-qa", model=folder, trust_remote_code=True)` needs no package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from torch.utils.data import Dataset
+from transformers import Pipeline
+
+from .asking import Asked, all_asked, as_asked, shown
+
+
+class MultihopQAPipeline(Pipeline):
+    """Answers questions: `ask(question, paragraphs)`, a dict, or a list or stream of dicts.
+
+    The dicts have `question` and `paragraphs` (or `context`, as rows of the data set). Results
+    are those of the model's `predict`. `batch_size` and `device` are those of any pipeline.
+    """
+
+    _load_processor: Any = False
+    _load_image_processor: Any = False
+    _load_video_processor: Any = False
+    _load_feature_extractor: Any = False
+    _load_tokenizer: Any = False  # the model knows its own
+
+    def __init__(self, model: Any, tokenizer: Any = None, **options: Any) -> None:
+        if not hasattr(model, "predict"):
+            raise ValueError(f"a {type(model).__name__} answers no questions about paragraphs")
+        super().__init__(model=model, tokenizer=tokenizer or model.own_tokenizer(), **options)
+
+    def __call__(  # type: ignore[override]
+        self, inputs: Any = None, paragraphs: Any = None, **options: Any
+    ) -> Any:
+        """Answer one question, or several.
+
+        Args:
+            inputs: a question, a dict of question and paragraphs, or many dicts: a list, a
+                generator, a data set. Also as `question=`.
+            paragraphs: the paragraphs, where `inputs` is a question or a list of questions.
+            **options: `batch_size`, `num_workers`.
+
+        Returns:
+            A dict, a list of dicts for a list, an iterator for a generator or a data set.
+        """
+        inputs = options.pop("question", inputs)
+        if isinstance(inputs, (list, tuple)) and paragraphs is not None:
+            inputs = [{"question": q, "context": c} for q, c in all_asked(inputs, paragraphs)]
+        elif isinstance(inputs, str):
+            inputs = {"question": inputs, "paragraphs": paragraphs}
+        if isinstance(inputs, (list, tuple)):
+            return super().__call__(list(inputs), **options) if inputs else []
+        if not isinstance(inputs, (Mapping, Dataset)) and isinstance(inputs, Iterable):
+            inputs = (one for one in inputs)  # a data set's rows, one at a time
+        return super().__call__(inputs, **options)
+
+    def _sanitize_parameters(self, **unknown: Any) -> tuple[dict[str, Any], ...]:
+        if unknown:
+            raise TypeError(f"the pipeline has no option {', '.join(sorted(unknown))}")
+        return {}, {}, {}
+
+    def preprocess(self, input_: Any) -> dict[str, Any]:  # type: ignore[override]
+        """Check one question with its paragraphs."""
+        if not isinstance(input_, Mapping) or "question" not in input_:
+            raise ValueError(
+                f"{shown(input_)} is no dict of `question` and `paragraphs` (or `context`)"
+            )
+        paragraphs = input_.get("paragraphs", input_.get("context"))
+        return {"asked": as_asked(input_["question"], paragraphs)}
+
+    def _forward(self, model_inputs: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
+        asked = model_inputs["asked"]
+        several = isinstance(asked, list)
+        listed = [Asked(*one) for one in (asked if several else [asked])]
+        said = self.model.predict(  # type: ignore[operator]
+            [one.question for one in listed],
+            [one.context for one in listed],
+            tokenizer=self.tokenizer,
+        )
+        return {"said": said if several else said[0]}
+
+    def postprocess(self, model_outputs: dict[str, Any]) -> Any:  # type: ignore[override]
+        """Give the answer."""
+        return model_outputs["said"]

@@ -1,0 +1,190 @@
+"""The configuration of the baseline: sizes, vocabularies, and each correction as an option.
+
+`TwoWikiConfig()` has every correction on. `TwoWikiConfig.reproduce(...)` is the published
+baseline: the same layers, losses and decoding. Each option is independent of the others.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+from transformers import PretrainedConfig
+
+IGNORED = -100  # a target that takes no part in the loss
+# what the published baseline does; the values of TwoWikiConfig's own fields are the corrections
+REPRODUCE: dict[str, Any] = {
+    "layout": "reference",
+    "ignore_case": False,
+    "prefer_support": False,
+    "ignore_missing": False,
+    "title_support": True,
+    "window_tokens": 0,
+    "max_context_tokens": 2250,
+    "max_question_tokens": 80,
+    "max_sentences": 100,
+    "match_features": False,
+    "triple_slots": 0,
+    "token_evidence": False,
+    "pointer_chain": True,
+    "mask_padding": False,
+    "teacher_forcing": False,
+    "narrow_scale": False,
+    "freeze_word_vectors": True,
+    "lower_case_words": False,
+    "loss_reduction": "sum",
+    "support_weight": 0.5,
+    "evidence_weight": 0.5,
+    "max_span_tokens": 16,
+    "support_threshold": 0.3,
+    "hidden_size": 80,
+    "splitter": "spacy",
+}
+
+
+class EncodingOptions(NamedTuple):
+    """What of a configuration moves an encoded example, with its relations' ids."""
+
+    layout: str
+    ignore_case: bool
+    prefer_support: bool
+    ignore_missing: bool
+    title_support: bool
+    window_tokens: int
+    window_stride: int
+    max_context_tokens: int
+    max_question_tokens: int
+    max_sentences: int
+    match_features: bool
+    triple_slots: int
+    relation_ids: dict[str, int]
+
+    @property
+    def slots(self) -> int:
+        """Number of subject (and object) pointers."""
+        return self.triple_slots or len(self.relation_ids)
+
+
+class TwoWikiConfig(PretrainedConfig):
+    """Sizes, vocabularies and options of the baseline; the defaults are the corrected settings.
+
+    Args:
+        vocab_size: rows of the word embedding; 0 is padding, 1 unknown.
+        word_dim: width of the word vectors.
+        char_vocab: the known characters, in id order from 2; 0 is padding, 1 unknown.
+        char_dim: width of the character embedding.
+        char_hidden: filters of the character convolution.
+        char_limit: characters of a word that are looked at.
+        hidden_size: width of each direction of each GRU.
+        relations: relation names in id order (in reproduce settings the first two are specials).
+        relation_dim: width of the relation embedding.
+        dropout: of every GRU and attention input, one mask an example and channel.
+        splitter: how text becomes words: "words" or "spacy" (the reference's).
+        layout: how paragraphs become one text: "marked", or "reference" (no separators).
+        lower_case_words: look words up without regard to case.
+        ignore_case: look answers, subjects and objects up without regard to case.
+        prefer_support: prefer occurrences in supporting sentences, and only whole words.
+        ignore_missing: leave strings that are not found and absent relations out of the loss;
+            otherwise they are trained towards tokens 0 and 1.
+        title_support: titles are sentences that can be predicted as support (index -1).
+        window_tokens: longest context of one window; longer ones are cut at sentences; 0 = never.
+        window_stride: tokens that neighbouring windows share.
+        max_context_tokens: contexts longer than this are dropped; 0 = none is.
+        max_question_tokens: questions longer than this are dropped; 0 = none is.
+        max_sentences: sentences after these have no label and no prediction; 0 = all have.
+        match_features: mark words that stand in the question, in a title that the question
+            names, or in another paragraph's title; unknown names have no vector to match by.
+        triple_slots: triples that can be predicted, in order; 0 = one slot a relation.
+        token_evidence: subject and object pointers see tokens, not one vector a sentence.
+        pointer_chain: each pointer has a GRU of its own, fed with the one before.
+        mask_padding: padding takes no part in attention and in pooling.
+        teacher_forcing: the pointers are trained with the gold relations.
+        narrow_scale: attention scales start at 1/sqrt(width), not in U(1/sqrt(width), 1).
+        freeze_word_vectors: word vectors are not trained.
+        loss_reduction: "mean" over labelled targets, or "sum" over targets by the batch size.
+        answer_type_weight: weight of the answer type loss.
+        support_weight: weight of the support loss.
+        evidence_weight: weight of the evidence loss (relations, subjects, objects).
+        max_span_tokens: longest span that is predicted.
+        support_threshold: a sentence is support above this probability.
+    """
+
+    model_type = "twowiki_baseline"
+    keys_to_ignore_at_inference: ClassVar[list[str]] = ["losses"]
+
+    vocab_size: int = 2
+    word_dim: int = 300
+    char_vocab: str = ""
+    char_dim: int = 8
+    char_hidden: int = 100
+    char_limit: int = 16
+    hidden_size: int = 100
+    relations: list[str] | None = None
+    relation_dim: int = 100
+    dropout: float = 0.0
+    splitter: str = "words"
+    layout: str = "marked"
+    lower_case_words: bool = True
+    ignore_case: bool = True
+    prefer_support: bool = True
+    ignore_missing: bool = True
+    title_support: bool = False
+    window_tokens: int = 2048
+    window_stride: int = 256
+    max_context_tokens: int = 0
+    max_question_tokens: int = 0
+    max_sentences: int = 0
+    match_features: bool = True
+    triple_slots: int = 6
+    token_evidence: bool = True
+    pointer_chain: bool = False
+    mask_padding: bool = True
+    teacher_forcing: bool = True
+    narrow_scale: bool = True
+    freeze_word_vectors: bool = False
+    loss_reduction: str = "mean"
+    answer_type_weight: float = 1.0
+    support_weight: float = 1.0
+    evidence_weight: float = 1.0
+    max_span_tokens: int = 40
+    support_threshold: float = 0.5
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        if __name__.startswith("twowiki."):  # its own pipeline is registered: the folder's code
+            kwargs.pop("custom_pipelines", None)  # is not asked for
+        self.relations = list(self.relations or [])
+        if self.layout not in ("marked", "reference"):
+            raise ValueError(f"layout is 'marked' or 'reference', not {self.layout!r}")
+        if self.splitter not in ("words", "spacy"):
+            raise ValueError(f"splitter is 'words' or 'spacy', not {self.splitter!r}")
+        if self.loss_reduction not in ("mean", "sum"):
+            raise ValueError(f"loss_reduction is 'mean' or 'sum', not {self.loss_reduction!r}")
+        super().__post_init__(**kwargs)
+
+    @classmethod
+    def reproduce(cls, **sizes: Any) -> TwoWikiConfig:
+        """Make the published baseline's settings, with the given sizes and vocabularies."""
+        return cls(**{**REPRODUCE, **sizes})
+
+    def encoding_options(self) -> EncodingOptions:
+        """Give what of this configuration moves an encoded example."""
+        numbers = {name: number for number, name in enumerate(self.relations or [])}
+        values = {name: getattr(self, name) for name in EncodingOptions._fields[:-1]}
+        return EncodingOptions(**values, relation_ids=numbers)
+
+    @property
+    def relation_count(self) -> int:
+        """Number of relations, specials included where there are any."""
+        return len(self.relations or [])
+
+    @property
+    def pointer_count(self) -> int:
+        """Number of subject (and object) pointers: one a triple slot, or one a relation."""
+        return self.triple_slots or self.relation_count
+
+    @property
+    def char_vocab_size(self) -> int:
+        """Rows of the character embedding: padding, unknown, then the known characters."""
+        return 2 + len(self.char_vocab)
+
+
+TwoWikiConfig.register_for_auto_class()

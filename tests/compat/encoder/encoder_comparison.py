@@ -1,0 +1,192 @@
+"""The answer of a comparison from its triples: dates and countries are compared by code.
+
+A question compares two things that it names. What it asks for is read from its words, with the
+names taken out: the first or the last date, the longer life, or whether both countries are one.
+Where anything is missing or undecided nothing is said, and the model's own answer stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .encoder_countries import country_of
+from .matching import bare_title
+from .spans import fold, occurrences
+
+MONTHS = {
+    month: number
+    for number, month in enumerate(
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], 1
+    )
+}
+_DATED = ("date of birth", "date of death", "publication date", "inception")
+_PLACED = ("country of citizenship", "country of origin", "country")
+_SAME = re.compile(r"\b(same|common|share[sd]?)\b.*\b(country|nationalit\w+|citizenship)\b")
+_LONGER = re.compile(r"\blived?\b.*\blonger\b")
+_LATE = re.compile(r"\b(later|last|latest|younger|youngest|more recently|most recently|newer)\b")
+_EARLY = re.compile(r"\b(first|earlier|earliest|older|oldest|before)\b")
+_DEATH = re.compile(r"\b(die[sd]?|death|passed away)\b")
+_ORDINAL = re.compile(r"(?<=\d)(st|nd|rd|th)\b")
+_MONTH = (
+    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?,?"
+)
+_DAY, _YEAR = r"(?P<day>[0-3]?\d)\b\.?,?", r"(?P<year>\d{1,4})\b"
+_FORMS = tuple(
+    re.compile(rf"\b{form}")
+    for form in (
+        r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)\b",
+        rf"{_DAY}\s+(?:of\s+)?{_MONTH}\s+{_YEAR}",
+        rf"{_MONTH}\s+{_DAY}\s+{_YEAR}",
+        rf"{_MONTH}\s+{_YEAR}",
+        _YEAR,
+    )
+)
+_BEFORE_CHRIST = re.compile(r"\bb\.?\s?c\b")
+
+
+class Fact(NamedTuple):
+    """A predicted triple as text."""
+
+    subject: str
+    relation: str
+    object: str
+
+
+Date = tuple[int, int, int]
+
+
+def derive_answer(question: str, triples: Sequence[Fact]) -> tuple[str, int | None] | None:
+    """Answer a comparison from its triples.
+
+    Returns:
+        "yes" or "no" with None, or the winning subject with the number of its triple; None if
+        the question is no comparison, or the triples do not decide it.
+    """
+    roots = compared(question, triples)
+    if len(roots) != 2:
+        return None
+    asked = without_names(question, [triples[number].subject for number in roots])
+    if _SAME.search(asked):
+        return same_country([values_of(triples, number, _PLACED) for number in roots])
+    if _LONGER.search(asked):
+        spans = [life(triples, number) for number in roots]
+        if None in spans or spans[0] == spans[1]:
+            return None
+        winner = int(spans[1] > spans[0])  # type: ignore[operator]
+    elif bool(_LATE.search(asked)) != bool(_EARLY.search(asked)):
+        relations = _dates_asked(asked)
+        dates = [values_of(triples, number, relations) for number in roots]
+        order = compare_dates(*(parse_date(found[0]) if found else None for found in dates))
+        if not order:
+            return None
+        winner = int((order > 0) != bool(_LATE.search(asked)))
+    else:
+        return None
+    return triples[roots[winner]].subject, roots[winner]
+
+
+def compared(question: str, triples: Sequence[Fact]) -> list[int]:
+    """Give the first triple of each subject that the question names."""
+    asked = fold(question)
+    found: dict[str, int] = {}
+    for number, triple in enumerate(triples):
+        if is_named(triple.subject, asked):
+            found.setdefault(fold(triple.subject).strip(), number)
+    return list(found.values())
+
+
+def is_named(name: str, asked: str) -> bool:
+    """Say whether a folded question names something as whole words, its brackets aside."""
+    for form in (fold(name).strip(), fold(bare_title(name)).strip()):
+        for place in occurrences(asked, form):
+            before, after = asked[: place.start][-1:], asked[place.end :][:1]
+            if not (form[0].isalnum() and before.isalnum()) and not (
+                form[-1].isalnum() and after.isalnum()
+            ):
+                return True
+    return False
+
+
+def without_names(question: str, names: Sequence[str]) -> str:
+    """Take names out of a question, so that their words ask for nothing."""
+    asked = fold(question)
+    for name in sorted(names, key=len, reverse=True):
+        for form in (fold(name).strip(), fold(bare_title(name)).strip()):
+            asked = asked.replace(form, " ") if form else asked
+    return asked
+
+
+def same_thing(one: str, other: str) -> bool:
+    """Say whether two names are one, brackets at their ends aside."""
+    return fold(bare_title(one.strip())) == fold(bare_title(other.strip()))
+
+
+def values_of(triples: Sequence[Fact], root: int, relations: Sequence[str]) -> list[str]:
+    """Give the values of a subject under relations: its own, or those of what it points to."""
+    subject = triples[root].subject
+    own = [triple for triple in triples if same_thing(triple.subject, subject)]
+    found = [triple.object for triple in own if triple.relation in relations]
+    if found:
+        return found
+    return [
+        triple.object
+        for hop in own
+        for triple in triples
+        if triple.relation in relations and same_thing(triple.subject, hop.object)
+    ]
+
+
+def same_country(values: Sequence[Sequence[str]]) -> tuple[str, None] | None:
+    """Say whether two things have a country in common."""
+    first, second = ({country_of(value) for value in found} for found in values)
+    if not first or not second:
+        return None
+    return ("yes" if first & second else "no"), None
+
+
+def life(triples: Sequence[Fact], root: int) -> float | None:
+    """Give how long a subject lived, in years."""
+    ends = []
+    for relation in ("date of birth", "date of death"):
+        found = values_of(triples, root, (relation,))
+        date = parse_date(found[0]) if found else None
+        if date is None:
+            return None
+        ends.append(date[0] + max(date[1] - 1, 0) / 12 + max(date[2] - 1, 0) / 366)
+    return ends[1] - ends[0]
+
+
+def compare_dates(first: Date | None, second: Date | None) -> int:
+    """Give -1 if the first is earlier, 1 if it is later, 0 if that cannot be told."""
+    if first is None or second is None:
+        return 0
+    for one, other in zip(first, second, strict=True):
+        if one != other:
+            return 0 if 0 in (one, other) else (1 if one > other else -1)
+        if not one:
+            return 0
+    return 0
+
+
+def parse_date(text: str) -> Date | None:
+    """Read year, month and day; 0 for a month or day that is not given."""
+    plain = _ORDINAL.sub("", fold(text))
+    found = next(filter(None, (form.search(plain) for form in _FORMS)), None)
+    if found is None or "century" in plain:
+        return None
+    parts = found.groupdict()
+    said = parts.get("month") or "0"
+    month = int(said) if said.isdigit() else MONTHS[said[:3]]
+    year = int(parts["year"])
+    return (-year if _BEFORE_CHRIST.search(plain) else year), month, int(parts.get("day") or 0)
+
+
+def _dates_asked(asked: str) -> tuple[str, ...]:
+    if _DEATH.search(asked):
+        return ("date of death",)
+    if re.search(r"\b(born|birth|older|younger|oldest|youngest)\b", asked):
+        return ("date of birth",)
+    return _DATED[2:]

@@ -1,0 +1,213 @@
+"""The configuration of the encoder model: its backbone's configuration, its heads, its decoding.
+
+`backbone_config` is the configuration of any encoder that transformers knows. The fields that
+say how the backbone's tokenizer frames a text (`prefix_ids` ...) are filled by
+`encoder_tokenization.frame_of`, so that batches need no tokenizer.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from transformers import AutoConfig, PretrainedConfig
+
+from .configuration import EncodingOptions
+
+# backbones whose position table begins after the padding token's id
+_POSITIONS_AFTER_PADDING = frozenset(
+    "roberta xlm-roberta xlm-roberta-xl camembert mpnet longformer data2vec-text ibert".split()
+)
+# backbones whose attention knows distances only, so that longer windows than trained on work
+_RELATIVE_POSITIONS = frozenset("deberta deberta-v2 modernbert nomic_bert".split())
+_DROPOUTS = (
+    "attention_probs_dropout_prob", "hidden_dropout_prob", "attention_dropout", "mlp_dropout",
+    "embedding_dropout", "dropout",
+)  # fmt: skip
+MOST_SLOTS = 10  # the optimal assignment looks at 2 ** slots sets
+
+
+class TwoWikiEncoderConfig(PretrainedConfig):
+    """Backbone, heads and decoding options of `TwoWikiForMultihopQA`.
+
+    Args:
+        backbone_config: configuration of the encoder, or the dict of one with its `model_type`.
+        backbone_name: what the encoder was started from.
+        relations: relation names in id order.
+        title_marker_id: token before each title.
+        sentence_marker_id: token before each sentence.
+        prefix_ids: tokens before the question.
+        middle_ids: tokens between the question and the context.
+        suffix_ids: tokens after the context.
+        context_segment: token type of the context; -1 where the backbone has no token types.
+        padding_id: token of padding.
+        backbone_dropout: in the backbone, attention included; below 0 = what it has.
+        window_tokens: longest input of the backbone, all included; 0 = all that it can.
+        window_stride: tokens that two windows share where a paragraph has to be cut.
+        max_question_tokens: longer questions are cut; 0 = a third of a window.
+        triple_slots: triples that can be predicted; their order means nothing.
+        slot_layers: times that the slots look at the text and at each other.
+        fusion_layers: attention layers over all windows of an example, after the backbone.
+        head_size: numbers of an attention head in fusion and slots.
+        match_features: mark tokens that stand in the question, in a title that the question
+            names, or in another paragraph's title.
+        input_matches: the backbone reads these marks too, beside the tokens.
+        assignment: how triples are given to slots in training: "optimal", or "ordered".
+        dropout: in the fusion and slot layers.
+        answer_type_weight: weight of the answer type loss.
+        support_weight: weight of the support loss.
+        evidence_weight: weight of the evidence loss (relations, subjects, objects).
+        max_span_tokens: longest span that is predicted.
+        support_threshold: a sentence is support above this probability.
+        span_candidates: places of a subject or object that the decoder looks at.
+        chain_consistency: a subject that the question does not name is the object of another
+            triple; both are chosen together.
+        chain_margin: most that such a choice may lose against the best places, in logits.
+        derive_answers: answers of comparisons follow from the predicted triples' values.
+        initializer_range: spread of the heads' first weights.
+    """
+
+    model_type = "twowiki_encoder"
+    sub_configs: ClassVar[dict[str, Any]] = {"backbone_config": AutoConfig}
+    keys_to_ignore_at_inference: ClassVar[list[str]] = ["losses"]
+    layout: ClassVar[str] = "marked"  # the text that spans point into
+    loss_reduction: ClassVar[str] = "mean"
+
+    backbone_config: Any = None
+    backbone_name: str = ""
+    relations: list[str] | None = None
+    title_marker_id: int = 1
+    sentence_marker_id: int = 2
+    prefix_ids: list[int] | None = None
+    middle_ids: list[int] | None = None
+    suffix_ids: list[int] | None = None
+    context_segment: int = -1
+    padding_id: int = 0
+    backbone_dropout: float = -1.0
+    window_tokens: int = 0
+    window_stride: int = 64
+    max_question_tokens: int = 0
+    triple_slots: int = 8
+    slot_layers: int = 2
+    fusion_layers: int = 1
+    head_size: int = 64
+    match_features: bool = True
+    input_matches: bool = True
+    assignment: str = "optimal"
+    dropout: float = 0.1
+    answer_type_weight: float = 1.0
+    support_weight: float = 1.0
+    evidence_weight: float = 1.0
+    max_span_tokens: int = 64
+    support_threshold: float = 0.5
+    span_candidates: int = 4
+    chain_consistency: bool = True
+    chain_margin: float = 6.0
+    derive_answers: bool = True
+    initializer_range: float = 0.02
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        if __name__.startswith("twowiki."):  # its own pipeline is registered: the folder's code
+            kwargs.pop("custom_pipelines", None)  # is not asked for
+        if isinstance(self.backbone_config, dict):
+            values = dict(self.backbone_config)
+            kind = values.pop("model_type", None)
+            if kind is None:
+                raise ValueError("backbone_config has no model_type")
+            self.backbone_config = AutoConfig.for_model(kind, **values)
+        for name in ("relations", "prefix_ids", "middle_ids", "suffix_ids"):
+            setattr(self, name, list(getattr(self, name) or []))
+        if self.assignment not in ("optimal", "ordered"):
+            raise ValueError(f"assignment is 'optimal' or 'ordered', not {self.assignment!r}")
+        if not 1 <= self.triple_slots <= MOST_SLOTS:
+            raise ValueError(f"triple_slots is 1 to {MOST_SLOTS}, not {self.triple_slots}")
+        self.settle()
+        super().__post_init__(**kwargs)
+
+    def settle(self) -> None:
+        """Give the backbone its dropout, and check its windows; after a field is changed.
+
+        Raises:
+            ValueError: the backbone cannot read such windows; with the numbers.
+        """
+        if self.backbone_config is None:
+            return
+        for name in _DROPOUTS:
+            if self.backbone_dropout >= 0 and hasattr(self.backbone_config, name):
+                setattr(self.backbone_config, name, self.backbone_dropout)
+        longest = longest_input(self.backbone_config)
+        if longest and self.window_tokens > longest:
+            raise ValueError(
+                f"window_tokens is {self.window_tokens}, and the {self.backbone_config.model_type} "
+                f"backbone takes {longest} tokens at most"
+            )
+        room = self.window_limit - self.question_limit
+        if not 0 <= self.window_stride < room:
+            raise ValueError(
+                f"a window of {self.window_limit} tokens with a question of {self.question_limit} "
+                f"leaves {room}, which must be more than the stride of {self.window_stride}"
+            )
+
+    @property
+    def window_limit(self) -> int:
+        """Longest input of the backbone in tokens, special tokens included."""
+        return self.window_tokens or default_input(self.backbone_config)
+
+    @property
+    def question_limit(self) -> int:
+        """Most tokens of a question."""
+        return self.max_question_tokens or max(1, self.window_limit // 3)
+
+    @property
+    def reads_matches(self) -> bool:
+        """Whether the backbone reads the marks of matches."""
+        return self.match_features and self.input_matches
+
+    @property
+    def relation_count(self) -> int:
+        """Number of relations."""
+        return len(self.relations or [])
+
+    @property
+    def width(self) -> int:
+        """Width of the backbone's states."""
+        return int(self.backbone_config.hidden_size)
+
+    def encoding_options(self) -> EncodingOptions:
+        """Give what of this configuration moves an encoded example."""
+        return EncodingOptions(
+            layout=self.layout,
+            ignore_case=True,
+            prefer_support=True,
+            ignore_missing=True,
+            title_support=False,
+            window_tokens=0,
+            window_stride=0,
+            max_context_tokens=0,
+            max_question_tokens=self.question_limit,
+            max_sentences=0,
+            match_features=self.match_features,
+            triple_slots=self.triple_slots,
+            relation_ids={name: number for number, name in enumerate(self.relations or [])},
+        )
+
+
+def longest_input(backbone: Any) -> int:
+    """Give the most tokens that a backbone can read at all; 0 if it has no such limit."""
+    if backbone.model_type in _RELATIVE_POSITIONS and not getattr(
+        backbone, "position_biased_input", False
+    ):
+        return 0
+    return default_input(backbone)
+
+
+def default_input(backbone: Any) -> int:
+    """Give the most tokens that a backbone was trained to read."""
+    positions = int(getattr(backbone, "max_position_embeddings", 0) or 0)
+    if positions <= 0:
+        return 512
+    if backbone.model_type in _POSITIONS_AFTER_PADDING:
+        positions -= int(backbone.pad_token_id or 0) + 1
+    return positions
+
+
+TwoWikiEncoderConfig.register_for_auto_class()
