@@ -64,4 +64,4 @@ def test_the_command(tmp_path: Path, records: Records, capsys: pytest.CaptureFix
     assert set(values) == {"train", "validation", "test"}
     assert values["test"]["types"]["total"]["answer_words"] is None
     assert main(["stats", str(tmp_path / "r"), "--split", "dev"]) == 2
-    assert "it holds train, validation, test" in capsys.readouterr().err
+    assert "it has train, validation, test" in capsys.readouterr().err

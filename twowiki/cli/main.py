@@ -1,6 +1,7 @@
-"""The command line: `twowiki COMMAND ...`. Thin: it finds the command and prints its errors.
+"""The command line: `twowiki COMMAND ...` finds the command, runs it, and prints its errors.
 
-Only the chosen command's module is imported, so that `twowiki score --help` is instant.
+A command is a frozen dataclass of its arguments with a method `run` that returns the exit code.
+Only the chosen command's module is imported, so that `twowiki score --help` is fast.
 """
 
 from __future__ import annotations
@@ -10,42 +11,50 @@ import io
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
+from inspect import cleandoc
+from typing import Any
 
 from twowiki._version import __version__
-from twowiki.errors import DataError
+from twowiki.errors import DataError, nearest
+from twowiki.io.arguments import CommandParser, add_arguments, from_values, parse_flags
 
-# command -> (module, one line of help)
+# command -> (module and class, one line of help)
 COMMANDS = {
-    "arc-da": ("twowiki.cli.arc_da", "ARC-DA: statistics, scores, conversion, human ratings"),
-    "generate": ("twowiki.cli.generate", "dumps in, a 2Wiki-style data set out"),
-    "world": ("twowiki.cli.world", "write a fictional world's dumps; measure difficulty"),
-    "verify": ("twowiki.cli.verify", "compare two generated data sets"),
-    "explain": ("twowiki.cli.explain", "say where a generated sample comes from"),
-    "export": ("twowiki.cli.export", "write typed Parquet shards and a card"),
-    "validate": ("twowiki.cli.validate", "report what is odd in raw records"),
-    "predict": ("twowiki.cli.predict", "a saved model's predictions on a split"),
-    "push": ("twowiki.cli.push", "a model, data set, metric or demo to the hub"),
-    "card": ("twowiki.cli.card", "a trained model's card, from its run's report"),
-    "convert-baseline": (
-        "twowiki.cli.convert_baseline",
-        "the authors' checkpoint to a model folder",
-    ),
-    "submission": ("twowiki.cli.submission", "the file for the authors' leaderboard"),
-    "prompt": ("twowiki.cli.prompt", "questions as prompts for a language model"),
-    "corpus": ("twowiki.cli.corpus", "the distinct paragraphs, for retrieval"),
-    "qrels": ("twowiki.cli.qrels", "which paragraphs are relevant to which question"),
-    "retrieval": ("twowiki.cli.retrieval", "title_recall@k and all_gold@k of rankings"),
-    "report": ("twowiki.cli.report", "a page of scores, errors and examples"),
-    "score": ("twowiki.cli.score", "answers, supporting facts, evidence and joint"),
-    "stats": ("twowiki.cli.stats", "print the paper's tables for any split"),
+    "generate": ("generate", "dumps in, a 2Wiki-style data set out"),
+    "world": ("world", "write a fictional world's dumps; measure difficulty"),
+    "verify": ("verify", "compare two generated data sets"),
+    "explain": ("explain", "show where a generated sample comes from"),
+    "export": ("data:ExportCommand", "write typed Parquet shards and a card"),
+    "validate": ("data:ValidateCommand", "report problems in raw records"),
+    "stats": ("data:StatsCommand", "print the paper's tables for any split"),
+    "corpus": ("data:CorpusCommand", "the distinct paragraphs, for retrieval"),
+    "qrels": ("data:QrelsCommand", "which paragraphs are relevant to which question"),
+    "retrieval": ("data:RetrievalCommand", "title_recall@k and all_gold@k of rankings"),
+    "score": ("score", "answers, supporting facts, evidence and joint"),
+    "report": ("report", "a page of scores, errors and examples"),
+    "submission": ("submission", "the file for the authors' leaderboard"),
+    "prompt": ("prompt", "questions as prompts for a language model"),
+    "predict": ("predict", "a saved model's predictions on a split"),
+    "push": ("push", "a model, data set, metric or demo to the hub"),
+    "card": ("card", "a trained model's card, from its run's report"),
+    "convert-baseline": ("convert_baseline", "the authors' checkpoint to a model folder"),
+    "arc-da": ("arc_da", "ARC-DA: statistics, scores, conversion, human ratings, retrieval"),
 }
+ARC_DA = {
+    "stats": ("arc_da_score:StatsCommand", "count questions, answers and words, as in Table 1"),
+}
+ABOUT = "2WikiMultiHopQA and ARC-DA: data, metrics, models, generation."
+ABOUT_ARC_DA = """ARC-DA, the direct-answer version of ARC.
 
-# package -> the extra that brings it
+The conversion runs in a folder, one stage after the other: filter, export-tasks, import-answers,
+screen, review-export, review-import, release."""
+
+# package -> the extra that installs it
 EXTRA_OF = {
     **dict.fromkeys(("torch", "transformers", "accelerate", "safetensors", "matplotlib"), "train"),
-    **dict.fromkeys(("evaluate", "rouge_score"), "metric"),
+    **dict.fromkeys(("evaluate", "rouge_score", "nltk"), "metric"),
     **dict.fromkeys(("duckdb", "scipy", "isal", "orjson"), "generate"),
     **dict.fromkeys(("bm25s", "tantivy"), "retrieval"),
     **dict.fromkeys(("peft", "gguf", "sentencepiece"), "text"),
@@ -55,58 +64,103 @@ EXTRA_OF = {
 }
 
 
-def overview() -> argparse.ArgumentParser:
-    """Make the parser that `twowiki --help` shows."""
-    parser = argparse.ArgumentParser(
-        prog="twowiki",
-        description="2WikiMultiHopQA and ARC-DA: data, metrics, models, generation.",
-        epilog="`twowiki COMMAND --help` explains a command.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"twowiki {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for name, (_, text) in COMMANDS.items():
-        commands.add_parser(name, help=text, add_help=False)
-    return parser
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; give the exit status (0 fine, 1 a finding, 2 unusable input)."""
+    """Run one command; return the exit code (docs/cli.md lists them)."""
     for stream in (sys.stdout, sys.stderr):  # a terminal without a letter shows its number
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if not given or given[0] not in COMMANDS:
-        overview().parse_args(given or ["--help"])
-        return 2
-    module = import_module(COMMANDS[given[0]][0])
-    parser = argparse.ArgumentParser(
-        prog=f"twowiki {given[0]}",
-        description=module.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    module.add_arguments(parser)
-    intermixed = getattr(module, "INTERMIXED", False)  # paths may stand between the flags
-    args = (parser.parse_intermixed_args if intermixed else parser.parse_args)(given[1:])
-    args.command_line = shlex.join(["twowiki", *given])  # for reports
+    argv = list(sys.argv[1:] if arguments is None else arguments)
+    prog = "twowiki"
     try:
-        return int(module.run(args))
-    except BrokenPipeError:  # the reader (`| head`) has gone
+        path = command_path(argv)
+        prog = " ".join(["twowiki", *path])
+        return run_command(path, argv)
+    except BrokenPipeError:  # the reader (`| head`) has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except ModuleNotFoundError as error:
         extra = EXTRA_OF.get((error.name or "").split(".")[0])
         if extra is None:
             raise
-        print(
-            f"twowiki {given[0]}: it needs the package {error.name!r}. "
-            f"Install it with: pip install 'twowiki[{extra}]'",
-            file=sys.stderr,
-        )
+        remedy = f"Install it with: pip install 'twowiki[{extra}]'"
+        print(f"{prog}: it needs the package {error.name!r}. {remedy}", file=sys.stderr)
         return 2
     except (DataError, OSError) as error:
-        print(f"twowiki {given[0]}: {error}", file=sys.stderr)
+        print(f"{prog}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"twowiki {given[0]}: stopped", file=sys.stderr)
+        print(f"{prog}: stopped", file=sys.stderr)
         return 130
+
+
+def command_path(argv: Sequence[str]) -> list[str]:
+    """Return the command's words, one or two; print the overview where there is no command."""
+    path: list[str] = []
+    table: Mapping[str, tuple[str, str]] = COMMANDS
+    about = ABOUT
+    while True:
+        prog = " ".join(["twowiki", *path])
+        word = argv[len(path)] if len(argv) > len(path) else ""
+        if path and not word:
+            raise DataError("no command is given", remedy=f"`{prog} --help` lists the commands")
+        if not word or word.startswith("-"):
+            overview(prog, about, table).parse_args([word or "--help"])
+        if word not in table:
+            near = nearest(word, table)
+            remedy = f"Did you mean {near}?" if near else f"`{prog} --help` lists the commands"
+            raise DataError(f"unknown command {word!r}", remedy=remedy)
+        path.append(word)
+        if table[word][0]:
+            return path
+        table, about = ARC_DA, ABOUT_ARC_DA
+
+
+def command_class(path: Sequence[str]) -> Any:
+    """Return the dataclass of a command."""
+    table = COMMANDS if len(path) == 1 else ARC_DA
+    module, _, name = table[path[-1]][0].partition(":")
+    return getattr(import_module(f"twowiki.cli.{module}"), name)
+
+
+def command_parser(path: Sequence[str]) -> CommandParser:
+    """Return the parser of a command; the class's docstring is the help text."""
+    cls = command_class(path)
+    parser = CommandParser(" ".join(["twowiki", *path]), cleandoc(cls.__doc__))
+    add_arguments(parser, cls)
+    return parser
+
+
+def run_command(path: Sequence[str], argv: Sequence[str]) -> int:
+    """Parse a command's arguments and run it."""
+    if ":" not in COMMANDS[path[0]][0]:
+        return run_module(path, argv)
+    cls = command_class(path)
+    values = parse_flags(command_parser(path), cls, argv[len(path) :])
+    if hasattr(cls, "command"):  # for reports
+        values["command"] = ("twowiki", *argv)
+    return int(from_values(cls, values, flags=True).run())
+
+
+def run_module(path: Sequence[str], argv: Sequence[str]) -> int:
+    """Run a command that is a module with `add_arguments` and `run`."""
+    module = import_module(f"twowiki.cli.{COMMANDS[path[0]][0]}")
+    parser = argparse.ArgumentParser(
+        prog=f"twowiki {path[0]}",
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(parser)
+    intermixed = getattr(module, "INTERMIXED", False)  # paths may stand between the flags
+    args = (parser.parse_intermixed_args if intermixed else parser.parse_args)(list(argv[1:]))
+    args.command_line = shlex.join(["twowiki", *argv])
+    return int(module.run(args))
+
+
+def overview(prog: str, about: str, table: Mapping[str, tuple[str, str]]) -> CommandParser:
+    """Return the parser that `twowiki --help` shows."""
+    listed = "\n".join(f"  {name:<18}{text}" for name, (_, text) in table.items())
+    parser = CommandParser(prog, f"{about}\n\ncommands:\n{listed}")
+    parser.usage = "%(prog)s [options] COMMAND ..."
+    parser.epilog = f"`{prog} COMMAND --help` explains a command."
+    parser.add_argument("--version", action="version", version=f"twowiki {__version__}")
+    return parser
