@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.hub_folders import data_folder, encoder_folder, model_folder
+from tests.hub.folders import data_folder, encoder_folder, model_folder
+from tests.hub.loopback_hub import OWNER, WRITE, Hub, point_at, serving
 from tests.joint_files import ROOT
-from tests.loopback_hub import OWNER, WRITE, Hub, point_at, serving
 from twowiki import load_model
 from twowiki.cli.main import main
 from twowiki.hub.push import push

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.hub_folders import METRICS, SIGNATURE, report_of_a_run
+from tests.hub.folders import METRICS, SIGNATURE, report_of_a_run
 from tests.joint_files import ROOT
 from twowiki.cli.main import main
 from twowiki.hub.model_card import (
@@ -217,7 +217,7 @@ def test_the_command_writes_the_card(
 
 
 def test_its_example_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from tests.hub_folders import model_folder
+    from tests.hub.folders import model_folder
 
     folder = model_folder(tmp_path / "run") / "best"
     from twowiki.models.auto import register_models

@@ -22,12 +22,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the card; give the exit status."""
-    from twowiki.hub.model_card import PLACEHOLDER, make_card, write_model_card
+    from twowiki.hub.model_card import REPO_PLACEHOLDER, make_card, write_model_card
     from twowiki.io.files import write_text
     from twowiki.models.auto import model_folder
 
     folder = model_folder(Path(args.run))
-    repo = args.repo or PLACEHOLDER
+    repo = args.repo or REPO_PLACEHOLDER
     if args.out:
         write_text(args.out, make_card(folder, repo))
         print(f"written to {args.out}")

@@ -16,14 +16,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from twowiki.hub.folder_checks import KINDS, Checked
+from twowiki.hub.folder_checks import FOLDER_KINDS, CheckedFolder
 
 SHOWN = 12  # files that are left out, listed by name
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("kind", choices=list(KINDS), help="what the folder holds")
+    parser.add_argument("kind", choices=list(FOLDER_KINDS), help="what the folder holds")
     parser.add_argument("dir", help="the folder (of a model, or of a run with a model in best/)")
     parser.add_argument("repo", help="repository as owner/name; made if there is none")
     parser.add_argument("--private", action="store_true", help="make the repository private")
@@ -39,10 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Push, or say what would be pushed; give the exit status."""
-    from twowiki.hub.push import plan, push
+    from twowiki.hub.push import plan_push, push
 
     if args.dry_run:
-        print("\n".join(described(plan(args.dir, args.repo, args.kind), args.repo)))
+        print("\n".join(described(plan_push(args.dir, args.repo, args.kind), args.repo)))
         return 0
     done = push(
         args.dir,
@@ -63,10 +63,10 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def described(checked: Checked, repo: str) -> Iterator[str]:
+def described(checked: CheckedFolder, repo: str) -> Iterator[str]:
     """Say what would be sent, and what is left out and why."""
     contents = checked.contents
-    yield f"would push to {repo}, a {KINDS[checked.kind]}:"
+    yield f"would push to {repo}, a {FOLDER_KINDS[checked.kind]}:"
     for file in contents.files:
         yield f"  {size_of(file.size):>10}  {file.path}"
     yield f"  {size_of(contents.size):>10}  in all"

@@ -20,7 +20,7 @@ from twowiki.hub.folder_checks import read_object, read_text
 from twowiki.io.files import write_text
 from twowiki.io.templates import render_template
 
-PLACEHOLDER = "path/or/owner/name"  # what the examples load until a repository is known
+REPO_PLACEHOLDER = "path/or/owner/name"  # what the examples load until a repository is known
 JOINT_METRICS = ("em", "f1", "sp_em", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_f1")
 METRIC_MEANINGS = {
     "em": "answer, exact match",
@@ -42,7 +42,7 @@ _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 def write_model_card(
-    folder: Path, report: Mapping[str, Any] | None = None, *, repo: str = PLACEHOLDER
+    folder: Path, report: Mapping[str, Any] | None = None, *, repo: str = REPO_PLACEHOLDER
 ) -> bool:
     """Write the card of a saved model into its folder; return whether it was written.
 
@@ -59,7 +59,7 @@ def write_model_card(
 
 
 def card_for(
-    folder: Path, repo: str = PLACEHOLDER, report: Mapping[str, Any] | None = None
+    folder: Path, repo: str = REPO_PLACEHOLDER, report: Mapping[str, Any] | None = None
 ) -> str | None:
     """Return the card that a model's folder should have; None if the one it has may stay."""
     path = folder / "README.md"
@@ -74,7 +74,7 @@ def card_for(
 
 
 def make_card(
-    folder: Path, repo: str = PLACEHOLDER, report: Mapping[str, Any] | None = None
+    folder: Path, repo: str = REPO_PLACEHOLDER, report: Mapping[str, Any] | None = None
 ) -> str:
     """Return the card of a model's folder, whatever card it has."""
     names = ("config.json", "adapter_config.json")

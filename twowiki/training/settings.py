@@ -106,9 +106,9 @@ class RunConfig:
         import torch
 
         if self.push_to_hub:
-            from twowiki.hub.push import check_login, check_name
+            from twowiki.hub.push import check_login, check_repo_name
 
-            check_name(self.hub_repo, field="hub_repo")
+            check_repo_name(self.hub_repo, field="hub_repo")
             check_login()
         if self.mixed_precision == "fp16" and not torch.cuda.is_available():
             raise DataError(

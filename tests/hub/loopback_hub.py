@@ -316,6 +316,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.commit(kind, name, repository, tail)
         if verb == "branch":
             self.may_write(name)
+            if tail in repository.branches:
+                raise Refusal(409, "Reference already exists")
             repository.branches[tail] = list(repository.branches["main"])
             return 200, {}, {}
         if verb == "tree":
