@@ -316,7 +316,7 @@ def test_a_harmed_beginning_is_begun_again(
     elif harm == "shard cut":
         shard.write_bytes(shard.read_bytes()[:100])
     else:
-        (partial / "state.json").write_text("[]")
+        (partial / "shards.jsonl").write_text("[]")
     (partial / ".train-00003.parquet.1.tmp").write_text("left by a kill")
     assert twowiki.export(source, tmp_path / "out", shard_rows=1000) == {"train": 3000}
     assert len(load_dataset(str(tmp_path / "out"), split="train")) == 3000

@@ -6,7 +6,6 @@ is there; a killed export goes on where it stopped. Same source and options, sam
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import sys
@@ -19,9 +18,12 @@ from typing import Any, NamedTuple
 from twowiki.builder import fingerprint as registration
 from twowiki.builder.dataset_card import read_card, write_dataset_card
 from twowiki.builder.features import FORMATS, check_config
+from twowiki.data.schema import SPLITS
 from twowiki.data.sources import EXPORT_MARK, guess_config
 from twowiki.errors import DataError
-from twowiki.io.files import replacing, write_json
+from twowiki.io.files import replacing
+from twowiki.io.journal import Journal
+from twowiki.io.stages import run_stage
 
 ROW_GROUP = 1000  # rows; what a streaming reader holds at a time
 SHARD_ROWS = 50_000  # about 100 MB of 2WikiMultiHopQA
@@ -66,15 +68,20 @@ def export(
             place.old.rename(place.target)
         options = f"{config}|{shard_rows}|{sorted(splits.items())}"
         key = registration.fingerprint(options, (source, arc_dir))
-        done = _resume(place.partial, key)
         schema = _marked(form.features().arrow_schema, config)
-        for split, files in splits.items():
-            stream = _bar(form.read_tables(files, split, arc_dir, open), split)
-            _write_split(stream, schema, place.partial, split, shard_rows, done, key)
-        counts = {split: sum(shards) for split, shards in done.items()}
-        if not any(counts.values()):
-            raise DataError("no records in any split", file=source, remedy="Check the source")
-        _finish(place.partial, done)
+
+        def write(partial: Path) -> dict[str, int]:
+            journal = _shards_in(partial)
+            for split, files in splits.items():
+                stream = _bar(form.read_tables(files, split, arc_dir, open), split)
+                _write_split(stream, schema, partial, split, shard_rows, journal)
+            counts = {split: sum(_rows_of(journal, split)) for split in splits}
+            if not any(counts.values()):
+                raise DataError("no records in any split", file=source, remedy="Check the source")
+            _finish(partial)
+            return counts
+
+        counts = run_stage(place.partial, key, write, keep_partial=True, quiet=True)
         place.swap()
         _copy_aliases(Path(source), Path(out))
         write_dataset_card(out)
@@ -138,7 +145,10 @@ class Places(NamedTuple):
             lock.release()
 
     def swap(self) -> None:
-        """Put the finished folder in the place of an earlier one."""
+        """Put the finished folder, with nothing but shards, in the place of an earlier one."""
+        for path in self.partial.iterdir():
+            if not _SHARD.fullmatch(path.name):
+                path.unlink()
         shutil.rmtree(self.old, ignore_errors=True)
         if self.target.exists():
             self.target.rename(self.old)
@@ -151,31 +161,24 @@ def _marked(schema: Any, config: str) -> Any:
     return schema.with_metadata({**(schema.metadata or {}), EXPORT_MARK: config.encode()})
 
 
-def _resume(partial: Path, key: str) -> dict[str, list[int]]:
-    """Give the rows of the shards that an interrupted run of the same export has finished."""
+def _shards_in(partial: Path) -> Journal:
+    """Open the journal of finished shards; without one that fits the files, start over."""
     import pyarrow.parquet
 
+    journal = Journal(partial / "shards.jsonl", {}, key="shard")
     try:
-        saved = json.loads((partial / "state.json").read_text(encoding="utf-8"))
-        done = {
-            str(split): [int(rows) for rows in shards] for split, shards in saved["done"].items()
-        }
-        whole = saved["key"] == key and all(
-            pyarrow.parquet.read_metadata(_shard(partial, split, number)).num_rows == rows
-            for split, shards in done.items()
-            for number, rows in enumerate(shards)
+        whole = all(
+            pyarrow.parquet.read_metadata(partial / name).num_rows == shard["rows"]
+            for name, shard in journal.records.items()
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, pyarrow.ArrowException):
+    except (OSError, pyarrow.ArrowException):
         whole = False
-    if whole:
-        return done
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    return {}
+    return journal if whole else Journal(journal.path, {}, key="shard", restart=True)
 
 
-def _shard(partial: Path, split: str, number: int) -> Path:
-    return partial / f"{split}-{number:05d}.parquet"
+def _rows_of(journal: Journal, split: str) -> list[int]:
+    """Return the rows of each finished shard of a split."""
+    return [shard["rows"] for shard in journal.records.values() if shard["split"] == split]
 
 
 def _write_split(
@@ -184,26 +187,26 @@ def _write_split(
     partial: Path,
     split: str,
     shard_rows: int,
-    done: dict[str, list[int]],
-    key: str,
+    journal: Journal,
 ) -> None:
     import pyarrow.parquet
 
-    finished = done.setdefault(split, [])
+    finished = _rows_of(journal, split)
     groups = _row_groups(_without_first(stream, sum(finished)), schema)
     group = next(groups, None)
+    number = len(finished)
     while group is not None:
-        number, rows = len(finished), 0
+        name, rows = f"{split}-{number:05d}.parquet", 0
         with (
-            replacing(_shard(partial, split, number), "wb") as file,
+            replacing(partial / name, "wb") as file,
             pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer,
         ):
             while group is not None and rows < shard_rows:
                 writer.write_table(group)
                 rows += group.num_rows
                 group = next(groups, None)
-        finished.append(rows)
-        write_json(partial / "state.json", {"key": key, "done": done})
+        journal.add([{"shard": name, "split": split, "rows": rows}])
+        number += 1
 
 
 def _without_first(stream: Iterable[Any], count: int) -> Iterator[Any]:
@@ -232,16 +235,12 @@ def _row_groups(stream: Iterable[Any], schema: Any) -> Iterator[Any]:
         yield pyarrow.concat_tables(waiting).combine_chunks()
 
 
-def _finish(partial: Path, done: dict[str, list[int]]) -> None:
-    """Give the shards their final names, which tell how many there are; leave nothing else."""
-    for split, shards in done.items():
-        for number in range(len(shards)):
-            final = partial / f"{split}-{number:05d}-of-{len(shards):05d}.parquet"
-            if not final.exists():
-                _shard(partial, split, number).rename(final)
-    for path in partial.iterdir():
-        if not _SHARD.fullmatch(path.name):
-            path.unlink()
+def _finish(partial: Path) -> None:
+    """Rename the shards to their final names, which say how many there are."""
+    for split in SPLITS:
+        shards = sorted(partial.glob(f"{split}-?????.parquet"))
+        for number, path in enumerate(shards):
+            path.rename(partial / f"{split}-{number:05d}-of-{len(shards):05d}.parquet")
 
 
 def _copy_aliases(source: Path, out: Path) -> None:

@@ -6,12 +6,11 @@ a stopped run leaves nothing that looks finished.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 from twowiki.errors import DataError
 from twowiki.generation.difficulty import READERS, measure_difficulty, read_records
 from twowiki.io.files import write_json, write_text
+from twowiki.io.stages import key_of, run_stage
 from twowiki.worlds.dumps import PARAGRAPHS, REPORT, WIKIDATA, write_world
 from twowiki.worlds.settings import WorldConfig, make_world_config, parse_pairs
 
@@ -133,21 +133,14 @@ def world_files(options: Mapping[str, Any], cache: Path, code: str) -> dict[str,
         world |= {name: int(world[name])} if name in world else {}
     settings = make_world_config(world)
     asked = {name: options[name] for name in OPTION_NAMES if name in options}
-    key = json.dumps([settings.said(), asked, code], sort_keys=True, default=str)
-    folder = cache / "twowiki-worlds" / hashlib.sha256(key.encode()).hexdigest()[:24]
-    if not folder.is_dir():
-        aside = folder.with_name(f"{folder.name}.{os.getpid()}.tmp")
-        try:
-            _generate(settings, asked, aside)
-            shutil.rmtree(aside / "work", ignore_errors=True)
-            _settle(aside, folder)
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
+    key = key_of({"world": settings.said(), "options": asked, "code": code})
+    folder = cache / "twowiki-worlds" / key
+    run_stage(folder, key, partial(_generate, settings, asked), shared=True, quiet=True)
     splits = {"train": "train", "validation": "dev", "test": "test"}
     return {split: [str(folder / f"{name}.json")] for split, name in splits.items()}
 
 
-def _generate(settings: Any, options: Mapping[str, Any], out: Path) -> None:
+def _generate(settings: Any, options: Mapping[str, Any], out: Path) -> dict[str, Any]:
     from twowiki.generation.pipeline import run_pipeline
     from twowiki.generation.settings import GenerateConfig, Resources
 
@@ -162,20 +155,14 @@ def _generate(settings: Any, options: Mapping[str, Any], out: Path) -> None:
     )
     # One process: another would run the caller's script again, if that has no main guard.
     report = run_pipeline(config, out, Resources(work=out / "work", workers=1))
-    if not all(report["splits"].get(name) for name in ("train", "dev", "test")):
+    splits: dict[str, Any] = report["splits"]
+    if not all(splits.get(name) for name in ("train", "dev", "test")):
         raise DataError(
             "the world is too small: a split would be empty",
             remedy="Give more people and films, such as people=500, films=400",
         )
-
-
-def _settle(aside: Path, folder: Path) -> None:
-    """Move a finished folder to its place; another process may have been quicker."""
-    try:
-        aside.rename(folder)
-    except OSError:
-        if not folder.is_dir():
-            raise
+    shutil.rmtree(out / "work", ignore_errors=True)
+    return splits
 
 
 def prepare_dumps(config: WorldConfig, folder: Path) -> tuple[Path, Path]:
