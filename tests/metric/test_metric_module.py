@@ -203,7 +203,7 @@ def test_other_misuse(metric: Any) -> None:
         metric.add_batch(predictions=[row_of(said())])
     with pytest.raises(ValueError, match="unknown inputs"):
         metric.add(prediction=row_of(said()), reference=gold(), refs=1)
-    with pytest.raises(DataError, match="version '3'"):
+    with pytest.raises(DataError, match="version': is '3'"):
         metric.compute(predictions=[row_of(said())], references=[gold()], version="3")
     with pytest.raises(ValueError, match="row of the data set"):
         metric.compute(predictions=[row_of(said())], references=["q1"])

@@ -307,7 +307,7 @@ def test_contains_knows_other_names() -> None:
 
 
 def test_unknown_versions_and_matchings_are_refused() -> None:
-    with pytest.raises(DataError, match="version '2'"):
+    with pytest.raises(DataError, match="version': is '2'"):
         figures(said(), gold(), version="2")
     with pytest.raises(DataError, match="one of official, one_to_one"):
         figures(said(), gold(), matching="greedy")

@@ -452,7 +452,7 @@ def test_a_streamed_gold_file_makes_the_same_page(
     write(tmp_path / "p.json", predictions)
     assert command(tmp_path) == 0
     held = (tmp_path / "o.html").read_text(encoding="utf-8")
-    monkeypatch.setattr("twowiki.cli.report.HELD", 0)
+    monkeypatch.setattr("twowiki.cli.score.LARGEST_HELD", 0)
     assert command(tmp_path) == 0
     assert (tmp_path / "o.html").read_text(encoding="utf-8") == held
 
@@ -531,7 +531,7 @@ def test_a_long_gold_file_goes_by(tmp_path: Path) -> None:
 
 def test_the_page_is_made_without_heavy_libraries() -> None:
     code = (
-        "import sys, twowiki.pages.page, twowiki.pages.collect, twowiki.cli.report\n"
+        "import sys, twowiki.pages.page, twowiki.pages.collect, twowiki.cli.score\n"
         "print([n for n in ('torch', 'datasets', 'evaluate', 'jinja2', 'matplotlib', 'pandas') "
         "if n in sys.modules])"
     )

@@ -1,122 +1,103 @@
-"""Score predictions: answer, supporting facts, evidence, and the three together (joint).
-
-Equal to the authors' evaluator 1.1 to the last digit, corners included. PREDICTIONS is the
-official file {"answer": {id: ...}, "sp": ..., "evidence": ...}, or JSON lines of rows {"id",
-"answer", "supporting_facts", "evidences"}. GOLD is dev.json, a release's zip, an exported or
-hub-style folder (its validation split), Parquet, or a data set's name on the hub. ALIASES is the
-release's id_aliases.json; without it the gold's own strings alone count.
-
-    twowiki score predictions.json dev.json id_aliases.json --by-type --confidence 0.95
-"""
+"""Commands on predictions: score, report page, submission file, and prompts for language models."""
 
 from __future__ import annotations
 
-import argparse
 import gc
 import json
+import shlex
 import sys
-from dataclasses import fields
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from twowiki.metric.settings import MATCHINGS, VERSIONS
+from twowiki.cli.data import Selection
+from twowiki.errors import DataError, require_file
+from twowiki.io.arguments import argument, settings_of
+from twowiki.io.files import progress, write_json, write_json_lines, write_text
+from twowiki.metric.settings import ScoreSettings
 
 if TYPE_CHECKING:
     from twowiki.metric.predictions import PredictionSet
     from twowiki.metric.report import Report
 
+LARGEST_HELD = 1 << 24  # bytes of a gold file that are read at once; a larger one is streamed
+FORMS = ("closed-book", "gold-context", "full-context")
+PREDICTIONS = "the system's predictions (.json, .jsonl, .gz)"
+FROM_LLM = (
+    "PREDICTIONS is a language model's raw output, one JSON object per line: "
+    '{"id", "output"}; see `twowiki prompt --help`'
+)
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add("predictions", metavar="PREDICTIONS", help="what the system says (.json, .jsonl, .gz)")
-    add("gold", metavar="GOLD", help="what is true: a file, a folder, or a name on the hub")
-    add("aliases", metavar="ALIASES", nargs="?", help="id_aliases.json: other names by id")
-    add("--version", choices=VERSIONS, default="1.1", help="the evaluator (default: 1.1)")
-    add(
-        "--matching",
-        choices=MATCHINGS,
-        default="official",
-        help="of triples: official counts "
-        "several spellings of one gold triple, one_to_one never exceeds 100 (default: official)",
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreCommand(ScoreSettings):
+    """Score predictions: answer, supporting facts, evidence, and the three together (joint).
+
+    Equal to the authors' evaluator 1.1 to the last digit, corner cases included. PREDICTIONS is
+    the official file {"answer": {id: ...}, "sp": ..., "evidence": ...}, or JSON lines {"id",
+    "answer", "supporting_facts", "evidences"}. GOLD is dev.json, a release's zip, an exported or
+    hub-style folder (its validation split), Parquet, or a data set's name on the hub. ALIASES is
+    the release's id_aliases.json; without it only the gold's own texts count.
+
+      twowiki score predictions.json dev.json id_aliases.json --by-type --confidence 0.95
+    """
+
+    predictions: str = argument(help=PREDICTIONS, positional=True)
+    gold: str = argument(help="the gold: a file, a folder, or a name on the hub", positional=True)
+    aliases: str | None = argument(None, "id_aliases.json: other names by id", positional=True)
+    compare: str | None = argument(
+        None, "another system's predictions, for a paired test", metavar="OTHER"
     )
-    add("--by-type", action="store_true", help="add the figures of each question type")
-    add("--confidence", type=float, metavar="SHARE", help="add bootstrap intervals, e.g. 0.95")
-    add("--compare", metavar="OTHER", help="another system's predictions, for a paired test")
-    add("--output", metavar="FILE", help="write the report as JSON")
-    add("--per-example", metavar="FILE", help="write each example's figures as JSON lines")
-    add("--json", action="store_true", help="print the report as JSON instead of tables")
-    add(
-        "--from-llm",
-        action="store_true",
-        help="PREDICTIONS holds the raw texts of a language "
-        'model, one JSON object a line: {"id", "output"}; see `twowiki prompt --help`',
+    output: Path | None = argument(None, "write the report as JSON", metavar="FILE")
+    per_example: Path | None = argument(
+        None, "write each example's metrics as JSON lines", metavar="FILE"
     )
-    add("--subset", metavar="FILE", help="score these ids alone: one a line, or a JSON list")
-    add("--config", metavar="NAME", help="which config of a folder or hub data set")
-    add(
-        "--split",
-        metavar="NAME",
-        help="which split of a folder, zip or hub data set (default: validation)",
-    )
-    add("--resamples", type=int, default=1000, metavar="N", help="of the bootstrap (default: 1000)")
-    add("--rounds", type=int, default=10_000, metavar="N", help="of the test (default: 10000)")
-    add("--seed", type=int, default=0, metavar="N", help="of bootstrap and test (default: 0)")
-    options = parser.add_argument_group(
-        "variants", "off by default; each one that is on stands in the signature"
-    )
-    flag = options.add_argument
-    flag("--strict", action="store_true", help="both sides empty: f1, prec, recall 100, not 0")
-    flag("--strip-titles", action="store_true", help="ignore blanks at the ends of titles")
-    flag("--coerce-indices", action="store_true", help='read sentence ids like "0" as numbers')
-    flag("--unicode", action="store_true", help="make dashes, quotes and composed letters equal")
-    flag("--contains", action="store_true", help="add the figure contains: the answer is in it")
+    json: bool = argument(False, "print the report as JSON instead of tables")
+    from_llm: bool = argument(False, FROM_LLM)
+    command: tuple[str, ...] = argument((), flag=False)
 
+    def run(self) -> int:
+        """Score, print, and write the files."""
+        from twowiki.io.json_files import collector_paused
 
-def run(args: argparse.Namespace) -> int:
-    """Score, print, and write what was asked for."""
-    from twowiki.io.files import write_json, write_json_lines
-    from twowiki.io.json_files import collector_paused
+        with collector_paused():
+            report = self._report()
+            try:
+                if self.output:
+                    write_json(self.output, report.to_dict())
+                if self.per_example:
+                    write_json_lines(self.per_example, report.per_example())
+            finally:  # the scores are shown even if the files cannot be written
+                for warning in report.warnings:
+                    print(f"warning: {warning}", file=sys.stderr)
+                print(json.dumps(report.to_dict()) if self.json else report.render())
+            gc.freeze()  # the process ends here: nothing is left to collect
+        return 0
 
-    with collector_paused():
-        report = _score(args)
-        try:
-            if args.output:
-                write_json(args.output, report.to_dict())
-            if args.per_example:
-                write_json_lines(args.per_example, report.per_example())
-        finally:  # what was computed is shown, whatever became of the files
-            for warning in report.warnings:
-                print(f"warning: {warning}", file=sys.stderr)
-            print(json.dumps(report.to_dict()) if args.json else report.render())
-        gc.freeze()  # the process ends here: nothing is left to collect
-    return 0
+    def _report(self) -> Report:
+        from twowiki.metric.score import score
 
+        predictions: Any = self.predictions
+        other: Any = self.compare
+        if self.from_llm:
+            from twowiki.llm.outputs import read_llm_outputs
 
-def _score(args: argparse.Namespace) -> Report:
-    from twowiki.metric.score import score
-    from twowiki.metric.settings import ScoreSettings
-
-    predictions, other = args.predictions, args.compare
-    if args.from_llm:
-        from twowiki.llm.outputs import read_llm_outputs
-
-        predictions = read_llm_outputs(predictions)
-        other = other and _read_either(other)
-    return score(
-        predictions,
-        args.gold,
-        args.aliases,
-        compare_with=other,
-        command=getattr(args, "command_line", None),
-        settings=ScoreSettings(
-            **{one.name: getattr(args, one.name) for one in fields(ScoreSettings)}
-        ),
-    )
+            predictions = read_llm_outputs(predictions)
+            other = other and _read_either(other)
+        return score(
+            predictions,
+            self.gold,
+            self.aliases,
+            compare_with=other,
+            command=shlex.join(self.command) or None,
+            settings=settings_of(ScoreSettings, self),
+        )
 
 
 def _read_either(path: str) -> PredictionSet:
-    """Read the other system's file: predictions, or a model's raw texts."""
-    from twowiki.errors import DataError
+    """Read the other system's file: predictions, or a model's raw output."""
     from twowiki.llm.outputs import read_llm_outputs
     from twowiki.metric.predictions import read_predictions
 
@@ -127,3 +108,196 @@ def _read_either(path: str) -> PredictionSet:
             return read_llm_outputs(path)
         except DataError:
             raise error from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportCommand(ScoreSettings):
+    """Write a report page: scores, kinds of errors, examples with evidence graphs.
+
+    PREDICTIONS, GOLD and --aliases are those of `twowiki score`. OUT is one HTML page that needs
+    nothing else: tables by type with intervals, errors counted by kind, examples with gold and
+    predicted sentences and evidence graphs, filters, and a run's loss curves (--run). It loads
+    nothing from anywhere and can be sent by mail. The gold is streamed; of a large file the page
+    shows some examples, chosen by seed, and counts all.
+
+      twowiki report predictions.json dev.json report.html --aliases id_aliases.json
+    """
+
+    predictions: str = argument(help=PREDICTIONS, positional=True)
+    gold: str = argument(help="the gold: a file, a folder, or a name on the hub", positional=True)
+    out: Path = argument(help="the page to write (.html)", positional=True)
+    aliases: str | None = argument(None, "id_aliases.json: other names by id", metavar="FILE")
+    run_dir: str | None = argument(
+        None,
+        "a training run's folder: its curves and settings are shown",
+        flag="run",
+        metavar="DIR",
+    )
+    title: str | None = argument(
+        None, "title of the page (default: the predictions' file name)", metavar="TEXT"
+    )
+    examples: int = argument(200, "largest number of examples shown", minimum=0)
+    confidence: float | None = argument(
+        0.95, "of the intervals; 0 leaves them out", minimum=0, below=1, metavar="SHARE"
+    )
+    from_llm: bool = argument(False, FROM_LLM)
+    by_type: bool = argument(False, flag=False)
+    rounds: int = argument(10_000, flag=False)
+    contains: bool = argument(False, flag=False)
+    command: tuple[str, ...] = argument((), flag=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "confidence", self.confidence or None)
+        super().__post_init__()
+
+    def run(self) -> int:
+        """Collect, render and write; print a summary."""
+        from twowiki.pages.page import render_page
+
+        if self.out.is_dir():
+            raise DataError("is a folder", file=self.out, remedy="Name the page: report.html")
+        record = None if self.run_dir is None else _read_run(self.run_dir)
+        findings = self._findings()
+        title = self.title or f"Report on {Path(self.predictions).name}"
+        write_text(self.out, render_page(findings, title=title, seed=self.seed, run=record))
+        report = findings.report
+        print(
+            f"{self.out}: {report.n} questions, {len(findings.shown)} shown, "
+            f"joint F1 {report.metrics['joint_f1']:.2f}, {self.out.stat().st_size / 1e6:.1f} MB"
+        )
+        return 0
+
+    def _findings(self) -> Any:
+        from twowiki.data.aliases import read_aliases
+        from twowiki.llm.outputs import read_llm_outputs
+        from twowiki.metric.gold_sources import records_of
+        from twowiki.metric.predictions import read_predictions
+        from twowiki.pages.collect import gather
+
+        read = read_llm_outputs if self.from_llm else read_predictions
+        predictions = read(self.predictions)
+        names = None if self.aliases is None else read_aliases(self.aliases)
+        labels, records, origin = records_of(self.gold, self.config, self.split, whole=LARGEST_HELD)
+        return gather(
+            predictions,
+            progress(records, what="scoring"),
+            origin,
+            labels,
+            settings_of(ScoreSettings, self),
+            names=names,
+            most=self.examples,
+            seed=self.seed,
+            command=shlex.join(self.command) or None,
+        )
+
+
+def _read_run(place: str) -> dict[str, Any]:
+    """Read a run's report.json, from the run's folder or the file itself."""
+    from twowiki.io.json_files import parse_json, read_bytes, utf8
+
+    path = Path(place) / "report.json" if Path(place).is_dir() else Path(place)
+    require_file(path, "Name the folder that a training run wrote (with report.json in it)")
+    value = parse_json(utf8(read_bytes(path)[0], path), path)
+    if not isinstance(value, dict):
+        raise DataError("not a run's report", file=path, remedy="Name a training run's folder")
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmissionCommand(Selection):
+    """Write the file for the authors' leaderboard, which scores the hidden test split.
+
+    PREDICTIONS in any form that `twowiki score` reads; TEST is the release's test split. The file
+    has the official form, one entry per test question in the split's order; malformed and missing
+    predictions are reported first.
+
+      twowiki submission predictions.jsonl test.json submission.json
+    """
+
+    predictions: str = argument(help=PREDICTIONS, positional=True)
+    test: str = argument(
+        help="the test split: a file, a release's zip, or a folder", positional=True
+    )
+    output: Path = argument(help="the file to write", positional=True, metavar="OUT")
+    allow_missing: bool = argument(False, "write empty values for missing predictions")
+    from_llm: bool = argument(False, FROM_LLM)
+    split: str | None = argument("test", "split of a folder or zip", metavar="NAME")
+
+    def run(self) -> int:
+        """Check, write, and print what to do next."""
+        from twowiki.data.sources import examples_of
+        from twowiki.llm.outputs import read_llm_outputs
+        from twowiki.metric.predictions import NEXT_STEPS, make_submission, read_predictions
+
+        read = read_llm_outputs if self.from_llm else read_predictions
+        predictions = read(self.predictions)
+        questions = examples_of(self.test, self.config, self.split)
+        made = make_submission(predictions, questions, allow_missing=self.allow_missing)
+        warnings = list(predictions.notes)
+        if made.missing:
+            warnings.append(f"{len(made.missing)} questions are incomplete")
+        if made.unknown_titles:
+            warnings.append(
+                f"the facts of {len(made.unknown_titles)} questions name a title that the "
+                f"question's context lacks (first: {made.unknown_titles[0]})"
+            )
+        if made.extra:
+            warnings.append(f"{made.extra} predicted ids are not in the split")
+        for warning in warnings:
+            print(f"warning: {warning}", file=sys.stderr)
+        write_json(self.output, made.blocks, indent=None)
+        print(f"{len(made.blocks['answer'])} questions written to {self.output}\n{NEXT_STEPS}")
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptCommand(Selection):
+    """Write prompts for a language model: one line {"id", "messages"} (or "prompt") per question.
+
+    Forms: closed-book (only the question), gold-context (the paragraphs that are needed),
+    full-context (all ten). Each prompt asks for one JSON object:
+
+        {"answer": "...", "supporting_facts": [["title", 0]],
+         "evidences": [["subject", "relation", "object"]]}
+
+    Run your model on them, write its raw output as lines {"id": "...", "output": "..."}, and score
+    them with `twowiki score --from-llm outputs.jsonl GOLD`. The reader also takes JSON in fences or
+    prose, headings such as "Answer: ...", and a bare short answer; it counts what it cannot read.
+
+      twowiki prompt dev.json prompts.jsonl --form full-context
+    """
+
+    source: str = argument(
+        help="the questions: a file, a release's zip, or a folder", positional=True
+    )
+    output: Path = argument(help="the file to write (JSON lines)", positional=True, metavar="OUT")
+    form: str = argument("full-context", "what the prompt contains", choices=FORMS)
+    plain: bool = argument(False, "one text per question instead of chat messages")
+    shots: int = argument(0, "demonstrations before the question", minimum=0)
+    shots_from: str | None = argument(
+        None, "where the demonstrations come from, e.g. train.json", metavar="FILE"
+    )
+    seed: int = argument(0, "seed of the demonstrations' choice")
+    limit: int | None = argument(None, "only the first N questions", minimum=1)
+
+    def run(self) -> int:
+        """Write the prompts, and print how many."""
+        count = write_json_lines(self.output, self._lines())
+        print(f"{count} {self.form} prompts written to {self.output}")
+        return 0
+
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        from twowiki.data.sources import examples_of
+        from twowiki.llm.prompts import draw_shots, messages_for, prompt_for
+
+        shots = []
+        if self.shots:
+            if not self.shots_from:
+                raise DataError("--shots needs a file", remedy="Name it with --shots-from")
+            pool = list(examples_of(self.shots_from, self.config, "train"))
+            shots = draw_shots(pool, self.shots, self.seed)
+        for example in islice(examples_of(self.source, self.config, self.split), self.limit):
+            if self.plain:
+                yield {"id": example.id, "prompt": prompt_for(example, self.form, shots)}
+            else:
+                yield {"id": example.id, "messages": messages_for(example, self.form, shots)}

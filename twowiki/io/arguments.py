@@ -189,6 +189,11 @@ def from_values(
     return cls(**_values(cls, values, file=file))
 
 
+def settings_of(cls: type[T], source: Any) -> T:
+    """Return an instance whose fields are those of a larger one."""
+    return cls(**{one.name: getattr(source, one.name) for one in fields(cls)})  # type: ignore[arg-type]
+
+
 def check_values(settings: Any) -> None:
     """Raise where a value of an instance has another type or is not allowed."""
     _values(type(settings), {one.name: getattr(settings, one.name) for one in fields(settings)})
@@ -249,7 +254,7 @@ def _metavar(one: Field[Any], kind: Any) -> str | None:
 def _help(one: Field[Any]) -> str:
     text = one.metadata.get("help", "").replace("%", "%%")
     default = one.default
-    if default in (MISSING, None, "", False, ()) or "(default" in text:
+    if default is False or default in (MISSING, None, "", ()) or "(default" in text:
         return str(text)
     shown = default if not isinstance(default, tuple) else " ".join(map(str, default))
     return f"{text} (default: {'on' if default is True else shown})"

@@ -9,57 +9,55 @@ may be compared when their signatures are equal; an option that is off is not na
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
 from twowiki._version import __version__
-from twowiki.errors import DataError
+from twowiki.io.arguments import argument, check_values
 
 VERSIONS = ("1.1", "1.0")
 MATCHINGS = ("official", "one_to_one")
 VARIANTS = ("strict", "strip_titles", "coerce_indices", "unicode", "contains")
 
 
-def _option(default: Any, text: str, **metadata: Any) -> Any:
-    """Declare one option: its default, its help, and how it looks as a flag."""
-    return field(default=default, metadata={"help": text, **metadata})
-
-
 def _variant(text: str) -> Any:
-    return _option(False, text, group="variants")
+    return argument(False, text, group="variants of the metric, named in the signature")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreSettings:
     """The options of a score. The defaults reproduce the authors' evaluator 1.1 exactly."""
 
-    version: str = _option(
+    version: str = argument(
         "1.1",
         "the evaluator: 1.1 uses ids, aliases and demonyms, 1.0 the gold's own texts alone",
         choices=VERSIONS,
     )
-    matching: str = _option(
+    matching: str = argument(
         "official",
         "of triples: official counts several spellings of one gold triple, one_to_one matches "
         "each gold triple at most once and never exceeds 100",
         choices=MATCHINGS,
     )
-    by_type: bool = _option(False, "add the metrics of each question type")
-    confidence: float | None = _option(
-        None, "add bootstrap intervals of this confidence, e.g. 0.95", metavar="SHARE"
+    by_type: bool = argument(False, "add the metrics of each question type")
+    confidence: float | None = argument(
+        None,
+        "add bootstrap intervals of this confidence, e.g. 0.95",
+        metavar="SHARE",
+        above=0,
+        below=1,
     )
-    resamples: int = _option(1000, "number of bootstrap resamples", metavar="N")
-    rounds: int = _option(10_000, "rounds of the paired randomization test", metavar="N")
-    seed: int = _option(0, "seed of the bootstrap and the test", metavar="N")
-    subset: str | PathLike[str] | Iterable[str] | None = _option(  # noqa: RUF009
+    resamples: int = argument(1000, "number of bootstrap resamples", minimum=1)
+    rounds: int = argument(10_000, "rounds of the paired randomization test", minimum=1)
+    seed: int = argument(0, "seed of the bootstrap and the test")
+    subset: str | PathLike[str] | Iterable[str] | None = argument(
         None,
         "score these ids alone: a file with one id per line or a JSON list",
         metavar="FILE",
-        type=str,
     )
-    config: str | None = _option(None, "config of a folder or hub data set", metavar="NAME")
-    split: str | None = _option(
+    config: str | None = argument(None, "config of a folder or hub data set", metavar="NAME")
+    split: str | None = argument(
         None, "split of a folder, zip or hub data set (default: validation)", metavar="NAME"
     )
     strict: bool = _variant("where both sides are empty, f1, precision and recall are 100, not 0")
@@ -70,20 +68,7 @@ class ScoreSettings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "version", str(self.version).removeprefix("v"))
-        for name, known in (("version", VERSIONS), ("matching", MATCHINGS)):
-            value = getattr(self, name)
-            if value not in known:
-                raise DataError(
-                    f"unknown {name} {value!r}", remedy=f"It is one of {', '.join(known)}"
-                )
-        if self.confidence is not None and not 0 < self.confidence < 1:
-            raise DataError(
-                f"confidence is {self.confidence}",
-                remedy="Use a share between 0 and 1, such as 0.95",
-            )
-        for name in ("resamples", "rounds"):
-            if getattr(self, name) < 1:
-                raise DataError(f"{name} is {getattr(self, name)}", remedy="Use at least 1")
+        check_values(self)
 
     @property
     def options(self) -> tuple[str, ...]:
