@@ -230,7 +230,7 @@ def run_sampling_queries(folder: Path, memory: str) -> None:
     tables = {path.name: path for path in sorted((folder / "many").iterdir())}
     engine = DuckDBEngine(folder / "scratch", memory=memory, threads=2)
     out = folder / "out"
-    settings: dict[str, Any] = {"seed": "0", "every": False}
+    settings: dict[str, Any] = {"seed": "0", "exhaustive": False}
     write_rules(out, tables, **settings)
     run_queries(engine, SELECT, tables, out)
     write_dates(out, tables)

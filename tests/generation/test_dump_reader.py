@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.dumps import HUMAN, JULIAN, entity, statement
+from tests.generation.dumps import HUMAN, JULIAN, entity, statement
 from twowiki.errors import DataError
 from twowiki.generation import dump_reader as ingesting
 from twowiki.generation import wikidata

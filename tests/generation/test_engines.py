@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.dumps import make
+from tests.generation.dumps import make
 from twowiki.generation.run_comparison import compare_runs
 
 WORLD = Path(__file__).parents[1] / "data" / "world"

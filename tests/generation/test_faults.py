@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.dumps import FILM, HUMAN, Dumps, by_relations, make, samples_of, statement
+from tests.generation.dumps import FILM, HUMAN, Dumps, by_relations, make, samples_of, statement
 
 
 def films_of(*people: tuple[int, str, str, dict[str, Any]]) -> Dumps:

@@ -38,7 +38,7 @@ def members(tmp_path: Path) -> Tables:
 def test_of_a_huge_group_the_first_in_shuffled_order_are_compared(
     tmp_path: Path, members: Tables, cap: int, most: int
 ) -> None:
-    write_rules(tmp_path, members, seed="0", every=False, cap=cap)
+    write_rules(tmp_path, members, seed="0", exhaustive=False, cap=cap)
     engine = DuckDBEngine(tmp_path / "scratch")
     inputs = {name: members[name] for name in COMPARISONS["comparison"].split()}
     engine.sql(query("comparison"), inputs, tmp_path / "comparison")

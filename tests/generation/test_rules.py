@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.dumps import FEMALE, HUMAN, MALE, Dumps, make, samples_of
+from tests.generation.dumps import FEMALE, HUMAN, MALE, Dumps, make, samples_of
 from twowiki.data.relations import FIRST_RELATIONS, RULES, SECOND_RELATIONS, START_TYPES, P
 from twowiki.generation.contexts import rank
+from twowiki.generation.samples import Question
 from twowiki.generation.splits import assign_splits, chains_of
 from twowiki.generation.templates import (
     CLEAN,
@@ -105,18 +106,21 @@ def test_ranks_do_not_depend_on_shards():
 # ---- splits
 
 
+def question(number: int, kind: str, gold: list[int]) -> Question:
+    return Question(id=f"s{number}", type=kind, question="?", answer="", gold=gold, chains=[gold])
+
+
 def test_no_link_stands_in_two_splits():
     samples = [
-        {"_id": f"s{n}", "type": "compositional" if n % 2 else "inference",
-         "gold": [n // 3, n // 3 + 500], "chains": [[n // 3, n // 3 + 500]]}
+        question(n, "compositional" if n % 2 else "inference", [n // 3, n // 3 + 500])
         for n in range(300)
-    ]  # fmt: skip
-    scores = {sample["_id"]: float(number % 7 == 0) for number, sample in enumerate(samples)}
+    ]
+    scores = {sample.id: float(number % 7 == 0) for number, sample in enumerate(samples)}
     splits = assign_splits(samples, scores, "1", keep_all=True)
     seen: dict[Any, set[str]] = {}
     for sample in samples:
         for chain in chains_of(sample, "link"):
-            file = splits.of[sample["_id"]].partition("-")[0]
+            file = splits.of[sample.id].partition("-")[0]
             seen.setdefault(chain, set()).add(file)
     assert all(len(files) == 1 for files in seen.values())
     assert all(splits.of[key] == "train-medium" for key, score in scores.items() if score)
@@ -131,14 +135,11 @@ def test_no_link_stands_in_two_splits():
 
 def test_types_are_balanced_over_the_hard_splits():
     kinds = ("comparison", "inference", "compositional")
-    samples = [
-        {"_id": f"s{n}", "type": kinds[n % 3], "gold": [n, n + 900], "chains": [[n, n + 900]]}
-        for n in range(90)
-    ]
+    samples = [question(n, kinds[n % 3], [n, n + 900]) for n in range(90)]
     splits = assign_splits(
-        samples, dict.fromkeys((s["_id"] for s in samples), 0.0), "1", keep_all=False
+        samples, dict.fromkeys((s.id for s in samples), 0.0), "1", keep_all=False
     )
-    cells = Counter((splits.of[s["_id"]], s["type"]) for s in samples)
+    cells = Counter((splits.of[s.id], s.type) for s in samples)
     assert set(cells.values()) == {10}
 
 

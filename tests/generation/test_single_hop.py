@@ -2,50 +2,52 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from twowiki.data.schema import Paragraph
 from twowiki.errors import DataError
-from twowiki.generation.single_hop import probe_scores, read_scores, token_f1
+from twowiki.generation.samples import Question
+from twowiki.generation.single_hop import lexical_scores, read_scores, word_f1
 
 
-def samples(count: int) -> list[dict[str, Any]]:
+def samples(count: int) -> list[Question]:
     """Questions that one paragraph gives away (born), and ones that none does (mother)."""
     found = []
     for number in range(count):
         name, city = f"Ala{number} Ton", f"Sel{number}"
-        told = number % 2 == 0
-        page = [
-            f"{name} was a poet.",
-            f" The poet was born in {city}." if told else " Nothing else.",
-        ]
-        others = [[f"Stone {place}", [f"Stone {place} is a stone."]] for place in range(9)]
+        born = number % 2 == 0
+        second = f" The poet was born in {city}." if born else " Nothing else."
+        page = (f"{name} was a poet.", second)
+        others = [Paragraph(f"Stone {n}", (f"Stone {n} is a stone.",)) for n in range(9)]
         found.append(
-            {
-                "_id": f"s{number}",
-                "question": f"Where was {name} born?" if told else f"Who is the mother of {name}?",
-                "answer": city if told else f"Mer{number}",
-                "context": [*others[:4], [name, page], *others[4:]],
-            }
+            Question(
+                id=f"s{number}",
+                type="compositional",
+                question=f"Where was {name} born?" if born else f"Who is the mother of {name}?",
+                answer=city if born else f"Mer{number}",
+                gold=[number],
+                chains=[[number]],
+                context=(*others[:4], Paragraph(name, page), *others[4:]),
+            )
         )
     return found
 
 
 def test_the_probe_learns_what_one_paragraph_gives_away():
-    scores = probe_scores(samples(60), "1")
+    scores = lexical_scores(samples(60), "1")
     easy = [score for key, score in scores.items() if int(key[1:]) % 2 == 0]
     hard = [score for key, score in scores.items() if int(key[1:]) % 2]
     assert sum(easy) / len(easy) > 0.9
     assert sum(hard) == 0
-    assert probe_scores(samples(60), "1") == scores
-    assert set(probe_scores(samples(60), "2")) == set(scores)
+    assert lexical_scores(samples(60), "1") == scores
+    assert set(lexical_scores(samples(60), "2")) == set(scores)
 
 
 def test_word_f1_is_the_evaluators():
-    assert token_f1("The Oru!", "oru") == 1
-    assert token_f1("Oru lake", "Oru") == pytest.approx(2 / 3)
-    assert token_f1("", "Oru") == 0
+    assert word_f1("The Oru!", "oru") == 1
+    assert word_f1("Oru lake", "Oru") == pytest.approx(2 / 3)
+    assert word_f1("", "Oru") == 0
 
 
 def test_scores_of_ones_own_are_checked(tmp_path: Path):
@@ -66,13 +68,11 @@ def test_scores_of_ones_own_are_checked(tmp_path: Path):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_any_encoder_can_be_the_reader(tmp_path: Path):
     transformers = pytest.importorskip("transformers")
-    from twowiki.generation.single_hop_encoder import Settings, encoder_scores
+    from twowiki.generation.single_hop_encoder import ReaderSettings, encoder_scores
 
     given = samples(20)
     words = {
-        word
-        for s in given
-        for word in (s["question"] + " " + json.dumps(s["context"])).lower().split()
+        word for s in given for word in (s.question + " " + json.dumps(s.context)).lower().split()
     }
     letters = sorted({letter for word in words for letter in word})
     vocabulary = [
@@ -94,9 +94,9 @@ def test_any_encoder_can_be_the_reader(tmp_path: Path):
         intermediate_size=16,
     )  # fmt: skip
     transformers.BertForQuestionAnswering(config).save_pretrained(folder)
-    settings = Settings(length=128)
+    settings = ReaderSettings(max_length=128)
     scores = encoder_scores(given, "1", str(folder), settings)
-    assert set(scores) == {sample["_id"] for sample in given}
+    assert set(scores) == {sample.id for sample in given}
     assert all(0 <= score <= 1 for score in scores.values())
     assert encoder_scores(given, "1", str(folder), settings) == scores
     with pytest.raises(DataError, match="encoder cannot be loaded"):

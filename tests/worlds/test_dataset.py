@@ -13,18 +13,17 @@ from typing import Any
 import pytest
 
 from twowiki.cli.main import main
-from twowiki.data.schema import TWO_WIKI_TYPES
+from twowiki.data.schema import TWO_WIKI_TYPES, Paragraph
 from twowiki.errors import DataError
 from twowiki.generation.difficulty import (
     READERS,
-    answer_f1,
     measure_difficulty,
-    read_records,
+    read_gold_examples,
     render_difficulty,
-    two_hops,
+    two_hop_answer,
 )
-from twowiki.generation.probes import majority, one_paragraph, question_only
 from twowiki.generation.settings import PAPER_MIX, GenerateConfig
+from twowiki.io.files import sha256_of
 from twowiki.worlds.dataset import prepare_dumps
 from twowiki.worlds.settings import WorldConfig
 
@@ -41,22 +40,25 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_world_gives_all_types_and_a_report_of_its_difficulty(generated: Path):
-    records = read_records(generated)
-    counts = Counter(record["type"] for record in records)
+    examples = read_gold_examples(generated)
+    counts = Counter(example.type for example in examples)
     assert set(counts) == set(TWO_WIKI_TYPES)
     assert min(counts.values()) >= 30
     report = json.loads((generated / "report.json").read_text("utf-8"))
     assert report["world"]["people"] == 260
-    assert report["difficulty"]["all"]["samples"] == len(records)
+    assert report["difficulty"]["all"]["samples"] == len(examples)
     assert set(READERS) < set(report["difficulty"]["comparison"])
     assert "<h2>Difficulty</h2>" in (generated / "report.html").read_text("utf-8")
 
 
+def test_the_bytes_are_those_on_record(generated: Path):
+    """A change here needs a line in the changelog and a higher `worlds.settings.VERSION`."""
+    recorded = json.loads(Path(__file__).with_name("digests.json").read_text("utf-8"))
+    assert {name: sha256_of(generated / name) for name in recorded} == recorded
+
+
 def test_the_two_hop_reader_knows_every_answer_and_shortcuts_do_not(generated: Path):
-    records = read_records(generated)
-    wrong = [r["question"] for r in records if answer_f1(two_hops(r), r["answer"]) < 1]
-    assert wrong == []
-    report = measure_difficulty(records)
+    report = measure_difficulty(read_gold_examples(generated))
     for name in READERS[:3]:
         assert report["all"][name] < 50
         assert report["inference"][name] < 50
@@ -65,14 +67,15 @@ def test_the_two_hop_reader_knows_every_answer_and_shortcuts_do_not(generated: P
 
 
 def test_the_two_hop_reader_sees_unsound_gold(generated: Path):
-    for record in read_records(generated):
-        pages = dict(record["context"])
-        title, sent_id = record["supporting_facts"][0]
-        blanked = [
-            [name, ["" if name == title and n == sent_id else s for n, s in enumerate(sentences)]]
-            for name, sentences in pages.items()
-        ]
-        assert two_hops({**record, "context": blanked}) == ""
+    for example in read_gold_examples(generated):
+        gold = example.supporting_facts[0]
+        blanked = tuple(
+            Paragraph(
+                title, tuple("" if (title, n) == gold else s for n, s in enumerate(sentences))
+            )
+            for title, sentences in example.context
+        )
+        assert two_hop_answer(example._replace(context=blanked)) == ""
 
 
 def test_validation_finds_nothing_but_ages_and_second_countries(generated: Path, capsys: Any):
@@ -134,58 +137,6 @@ def test_the_papers_mix_shares_out_four_limits():
     assert config.largest_limit == 1806
     with pytest.raises(DataError, match="unknown mix"):
         GenerateConfig(Path("a"), Path("b"), mix="odd")
-
-
-# ---- readers
-
-
-def made_up(number: int, question: str, answer: str, kind: str = "comparison") -> dict[str, Any]:
-    return {
-        "_id": f"id{number}", "type": kind, "question": question, "answer": answer,
-        "context": [["A", ["A was born in 1950 in Oslo."]], ["B", ["B was born in 1940."]]],
-        "supporting_facts": [["A", 0], ["B", 0]],
-        "evidences": [["A", "date of birth", "1950"], ["B", "date of birth", "1940"]],
-        "evidences_id": [],
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("Who was born first, A or B?", "B"),
-        ("Who was born later, A or B?", "A"),
-        ("Who is younger, A or B?", "A"),
-        ("Was A or B born first?", "B"),
-        ("Are A and B of the same age?", "no"),
-    ],
-)
-def test_two_hops_compares_as_the_question_asks(question: str, answer: str):
-    assert two_hops(made_up(0, question, answer)) == answer
-
-
-def test_two_hops_compares_countries_by_id_and_days_by_their_order():
-    record = made_up(0, "Are A and B from the same country?", "yes")
-    record["context"] = [["A", ["A is Norwegian."]], ["B", ["B lies in Norway."]]]
-    record["evidences"] = [["A", "country", "Norwegian"], ["B", "country", "Norway"]]
-    record["evidences_id"] = [["Q1", "country", "Q20"], ["Q2", "country", "Q20"]]
-    assert two_hops(record) == "yes"
-    record["evidences_id"] = []
-    assert two_hops(record) == "no"
-    record = made_up(0, "Which film came out first, A or B?", "B")
-    record["context"] = [["A", ["On March 2, 1950"]], ["B", ["On 1 March 1950"]]]
-    record["evidences"] = [["A", "x", "March 2, 1950"], ["B", "x", "1 March 1950"]]
-    assert two_hops(record) == "B"
-
-
-def test_probes_learn_from_other_folds_only():
-    records = [made_up(n, f"Are X{n} and Y{n} from the same country?", "yes") for n in range(40)]
-    records += [made_up(40 + n, f"Who was born first, X{n} or Y{n}?", f"X{n}") for n in range(40)]
-    assert question_only(records)[:40] == ["yes"] * 40
-    assert question_only(records)[40:] == [f"X{n}" for n in range(40)]
-    assert majority(records)[:40] == ["yes"] * 40
-    assert len(one_paragraph(records)) == 80
-    alone = [made_up(0, "Who is it?", "Somebody")]
-    assert majority(alone) == [""]  # nothing in the other folds
 
 
 # ---- doors

@@ -45,7 +45,7 @@ def _explained(args: argparse.Namespace) -> int:
     from twowiki.generation.sampling import read_json_lines
 
     path = require_file(args.run / PROVENANCE, "Give the --out of `twowiki generate` as --run.")
-    found = [row for row in read_json_lines(path) if row["_id"].startswith(args.id)]
+    found = [row for row in read_json_lines(path, dict) if row["_id"].startswith(args.id)]
     if not found:
         raise DataError(
             f"no sample {args.id!r}", file=path, remedy="Look its _id up in the splits."

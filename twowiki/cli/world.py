@@ -43,11 +43,11 @@ def run(args: argparse.Namespace) -> int:
     if args.difficulty is not None:
         from twowiki.generation.difficulty import (
             measure_difficulty,
-            read_records,
+            read_gold_examples,
             render_difficulty,
         )
 
-        print(render_difficulty(measure_difficulty(read_records(args.difficulty))))
+        print(render_difficulty(measure_difficulty(read_gold_examples(args.difficulty))))
         return 0
     from twowiki.worlds.dumps import write_world
     from twowiki.worlds.settings import WorldConfig

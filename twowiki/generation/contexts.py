@@ -1,7 +1,8 @@
 """Contexts: each sample's gold paragraphs among distractors, ten in all, shuffled by its seed.
 
 In: samples, the linked pages. Out: rows for the `distractors` query, then each sample's context.
-A sample that cannot get enough distractors is dropped with its reason.
+A sample that cannot get enough distractors has none. Paragraphs are ranked by hashed words and
+pairs of words (DrQA's tf-idf).
 """
 
 from __future__ import annotations
@@ -18,35 +19,39 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from twowiki.data.schema import Paragraph
+from twowiki.generation.samples import BRIDGE_TYPES, GeneratedSample
 from twowiki.generation.tables import parquet_files
 from twowiki.generation.text import bare_title, normalize
 from twowiki.io.files import progress
 
-PARAGRAPHS = 10
+N_PARAGRAPHS = 10
 NEAR, FAR = 50, 200
 _SHARD = 25_000
+_Ints = npt.NDArray[np.int64]
+_Shard = tuple[Sequence[int], Sequence[str]]  # ids, normalized texts
 
 
-def shards_of(linked: Path, size: int = _SHARD) -> Iterator[Shard]:
-    """Give the pages' ids and normalised texts, some thousands at a time."""
+def shards_of(linked: Path, size: int = _SHARD) -> Iterator[_Shard]:
+    """Return the pages' ids and normalized texts, some thousands at a time."""
     for file in parquet_files(linked):
         for batch in pq.ParquetFile(file).iter_batches(batch_size=size, columns=["qid", "norm"]):
             yield batch.column("qid").to_pylist(), batch.column("norm").to_pylist()
 
 
-def nearest(samples: Sequence[Mapping[str, Any]], linked: Path) -> npt.NDArray[np.int64]:
-    """Give for each sample the ids of its nearest pages, best first: (samples, FAR), -1 padded."""
-    questions = [normalize(sample["question"]) for sample in samples]
+def nearest(samples: Sequence[GeneratedSample], linked: Path) -> _Ints:
+    """Return the ids of each sample's nearest pages, best first: (samples, FAR), -1 padded."""
+    questions = [normalize(sample.question) for sample in samples]
     ranked = np.full((len(samples), FAR), -1, dtype=np.int64)
-    found_of = rank(questions, lambda: shards_of(linked), keep=FAR)
-    shown = progress(found_of, what="ranking paragraphs", total=len(samples))
+    rankings = rank(questions, lambda: shards_of(linked), keep=FAR)
+    shown = progress(rankings, what="ranking paragraphs", total=len(samples))
     for number, found in enumerate(shown):
         ranked[number, : len(found)] = found
     return ranked
 
 
-def hits_table(ranked: npt.NDArray[np.int64], numbers: Iterable[int], depth: int) -> pa.Table:
-    """Give the nearest pages of some samples as rows (sample, qid, place)."""
+def hits_table(ranked: _Ints, numbers: Iterable[int], depth: int) -> pa.Table:
+    """Return the nearest pages of some samples as rows (sample, qid, place)."""
     chosen = np.fromiter(numbers, dtype=np.int64)
     qids = ranked[chosen, :depth]
     samples = np.repeat(chosen, qids.shape[1])
@@ -57,20 +62,18 @@ def hits_table(ranked: npt.NDArray[np.int64], numbers: Iterable[int], depth: int
 
 
 def gold_tables(
-    samples: Sequence[Mapping[str, Any]], numbers: Iterable[int], *, typed_only: bool
+    samples: Sequence[GeneratedSample], numbers: Iterable[int], *, typed_only: bool
 ) -> dict[str, pa.Table]:
-    """Give the tables that the `distractors` query joins: golds, needs, answers.
+    """Return the tables that the `distractors` query joins: golds, needs, answers.
 
     Args:
         samples: all samples.
         numbers: the ones that need distractors.
-        typed_only: take pages of the gold pages' types alone.
+        typed_only: take only pages of the gold pages' types.
     """
     chosen = [(number, samples[number]) for number in numbers]
-    golds = [(number, qid) for number, sample in chosen for qid in sample["gold"]]
-    needs = [
-        (number, PARAGRAPHS - len(sample["gold"]), int(typed_only)) for number, sample in chosen
-    ]
+    golds = [(number, qid) for number, sample in chosen for qid in sample.gold]
+    needs = [(number, _missing(sample), int(typed_only)) for number, sample in chosen]
     answers = sorted({(number, *pair) for number, sample in chosen for pair in _answering(sample)})
     ints, text = pa.int64(), pa.string()
     return {
@@ -80,13 +83,18 @@ def gold_tables(
     }
 
 
-def _answering(sample: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Give the pairs of words that a page which answers the question would hold."""
-    for subject, _, text in sample["evidences"]:
+def _missing(sample: GeneratedSample) -> int:
+    """Return the number of distractors that a sample needs."""
+    return N_PARAGRAPHS - len(sample.gold)
+
+
+def _answering(sample: GeneratedSample) -> Iterator[tuple[str, str]]:
+    """Return the pairs of names that a page which answers the question would contain."""
+    for subject, _, text in sample.evidences:
         for name in (subject, bare_title(subject)):
             yield normalize(name), normalize(text)
-    if sample["type"] in ("inference", "compositional"):
-        yield normalize(bare_title(sample["evidences"][0][0])), normalize(sample["answer"])
+    if sample.type in BRIDGE_TYPES:
+        yield normalize(bare_title(sample.evidences[0].subject)), normalize(sample.answer)
 
 
 def _table(columns: Mapping[str, pa.DataType], rows: Iterable[tuple[Any, ...]]) -> pa.Table:
@@ -119,27 +127,29 @@ class Contexts:
             sentences[row["qid"]].append(row["text"])
         self._sentences |= sentences
 
-    def short(self, samples: Sequence[Mapping[str, Any]]) -> list[int]:
-        """Give the samples that have too few distractors."""
+    def short(self, samples: Sequence[GeneratedSample]) -> list[int]:
+        """Return the numbers of the samples that have too few distractors."""
         return [
             number
             for number, sample in enumerate(samples)
-            if len(self._picked.get(number, ())) < PARAGRAPHS - len(sample["gold"])
+            if len(self._picked.get(number, ())) < _missing(sample)
         ]
 
     def of(
-        self, number: int, sample: Mapping[str, Any], seed: str
-    ) -> tuple[list[list[Any]], int] | None:
-        """Give a sample's context and its worst tier of distractors; None if it falls short."""
-        gold = sample["gold"]
+        self, number: int, sample: GeneratedSample, seed: str
+    ) -> tuple[tuple[Paragraph, ...], int] | None:
+        """Return a sample's context and its worst tier of distractors; None if it falls short."""
         picked = self._picked.get(number, [])
-        if len(picked) < PARAGRAPHS - len(gold):
+        if len(picked) < _missing(sample):
             return None
-        members = [*gold, *(qid for qid, _ in picked)]
-        members.sort(
-            key=lambda qid: (hashlib.md5(f"{seed}|{sample['id']}|Q{qid}".encode()).hexdigest(), qid)
+
+        def draw(qid: int) -> tuple[str, int]:
+            return hashlib.md5(f"{seed}|{sample.id}|Q{qid}".encode()).hexdigest(), qid
+
+        members = sorted([*sample.gold, *(qid for qid, _ in picked)], key=draw)
+        context = tuple(
+            Paragraph(self._titles[qid], tuple(self._sentences[qid])) for qid in members
         )
-        context = [[self._titles[qid], self._sentences[qid]] for qid in members]
         return context, max(tier for _, tier in picked)
 
 
@@ -148,9 +158,6 @@ def _rows(folder: Path) -> Iterator[dict[str, Any]]:
         for batch in pq.ParquetFile(file).iter_batches(batch_size=50_000):
             yield from batch.to_pylist()
 
-
-Ints = npt.NDArray[np.int64]
-Shard = tuple[Sequence[int], Sequence[str]]
 
 _BITS = 24
 _MASK = np.uint64((1 << _BITS) - 1)
@@ -164,13 +171,13 @@ _FUNCTION_WORDS = frozenset(
 
 
 class _Hasher:
-    """Hashes words; remembers them, as a corpus repeats its words."""
+    """Hashes words, with a cache: a corpus repeats its words."""
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
 
-    def columns(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
-        """Give (text number, column) of every word and pair of words of some texts."""
+    def columns(self, texts: Sequence[str]) -> tuple[_Ints, _Ints]:
+        """Return (text number, column) of every word and pair of words of some texts."""
         known = self._known
         hashes: list[int] = []
         lengths = np.zeros(len(texts), dtype=np.int64)
@@ -194,7 +201,7 @@ class _Hasher:
         return np.concatenate([owner, owner[:-1][inside]]), columns
 
 
-def _counts(rows: Ints, columns: Ints, width: int) -> tuple[Ints, Ints, Ints]:
+def _counts(rows: _Ints, columns: _Ints, width: int) -> tuple[_Ints, _Ints, _Ints]:
     """Count equal (row, column) pairs: rows, columns and counts, sorted."""
     keys, counts = np.unique(rows * width + columns, return_counts=True)
     return keys // width, keys % width, counts
@@ -206,17 +213,17 @@ def question_words(norm: str) -> str:
 
 
 def rank(
-    questions: Sequence[str], shards: Callable[[], Iterable[Shard]], *, keep: int = 200
+    questions: Sequence[str], shards: Callable[[], Iterable[_Shard]], *, keep: int = 200
 ) -> Iterator[list[int]]:
     """Rank the paragraphs for each question.
 
     Args:
-        questions: normalised questions.
-        shards: gives an iterator of (ids, normalised texts); called once.
-        keep: ids to give for a question, where the collection has as many.
+        questions: normalized questions.
+        shards: returns an iterator of (ids, normalized texts); called once.
+        keep: the number of ids per question, where the collection has as many.
 
     Yields:
-        the best ids, best first. Paragraphs that share no word come last, smaller ids first.
+        The best ids, best first. Paragraphs that share no word come last, smaller ids first.
     """
     from scipy import sparse
 
@@ -226,7 +233,7 @@ def rank(
     place = np.full(1 << _BITS, -1, dtype=np.int32)
     place[wanted] = np.arange(len(wanted), dtype=np.int32)
     width = max(1, len(wanted))
-    matrices: list[tuple[Ints, Any]] = []
+    matrices: list[tuple[_Ints, Any]] = []
     frequency = np.zeros(width, dtype=np.int64)
     total = 0
     smallest: list[int] = []
@@ -244,19 +251,19 @@ def rank(
     # DrQA's idf, but never 0: in a small collection every word counts a little.
     idf = np.log((total - frequency + 0.5) / (frequency + 0.5))
     idf = np.maximum(idf, 0.01)
-    asked, cols, counts = _counts(rows, place[columns].astype(np.int64), width)
+    numbers, cols, counts = _counts(rows, place[columns].astype(np.int64), width)
     weights = np.log1p(counts.astype(np.float64)) * idf[cols] ** 2
-    asks = sparse.csr_matrix((weights, (asked, cols)), shape=(len(questions), width))
-    yield from _ranked(asks, matrices, keep, smallest)
+    queries = sparse.csr_matrix((weights, (numbers, cols)), shape=(len(questions), width))
+    yield from _ranked(queries, matrices, keep, smallest)
 
 
 def _ranked(
-    asks: Any, matrices: list[tuple[Ints, Any]], keep: int, smallest: list[int]
+    queries: Any, matrices: list[tuple[_Ints, Any]], keep: int, smallest: list[int]
 ) -> Iterator[list[int]]:
     low = (1 << _ID_BITS) - 1
-    for first in range(0, asks.shape[0], _BATCH):
-        batch = asks[first : first + _BATCH]
-        best: list[list[Ints]] = [[] for _ in range(batch.shape[0])]
+    for first in range(0, queries.shape[0], _BATCH):
+        batch = queries[first : first + _BATCH]
+        best: list[list[_Ints]] = [[] for _ in range(batch.shape[0])]
         for ids, matrix in matrices:
             scores = batch @ matrix
             for row in range(batch.shape[0]):

@@ -1,189 +1,183 @@
 """How hard is a generated data set? Shortcuts against the two-hop reader, by question type.
 
-In: a folder with train.json, dev.json, test.json. Out: F1 of each reader, as a table and JSON.
+In: a folder with train.json, dev.json, test.json. Out: F1 of each reader, as a table and JSON. The
+two-hop reader is the bound above: it follows the gold facts through the gold sentences, compares,
+and learns nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from twowiki.data.schema import TWO_WIKI_TYPES, to_official
+from twowiki.data.schema import TWO_WIKI_TYPES, Example, Triple
 from twowiki.data.sources import find_splits, read_examples
 from twowiki.errors import DataError
-from twowiki.generation.probes import majority, one_paragraph, question_only
+from twowiki.generation.dates import MONTHS
+from twowiki.generation.samples import BRIDGE_TYPES, DATE_ID
+from twowiki.generation.single_hop import (
+    majority_answers,
+    one_paragraph_answers,
+    question_only_answers,
+    word_f1,
+)
+from twowiki.generation.text import bare_title
 from twowiki.metric.normalization import normalise_answer
-from twowiki.worlds.calendar import MONTHS
 
-MOST = 4000
 READERS = ("majority", "question only", "one paragraph", "two hops")
+_MOST_EXAMPLES = 4000
+_DAY = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)?\b")
+_YEAR = re.compile(r"\b(\d{3,4})\b")
+_PICKS = re.compile(r"(?:which|who|was .* or .* born first|does .* or .*)\b")
+_LATER = ("later", "more recently", "younger", "longer", "greater age", "more directors",
+          "more producers")  # fmt: skip
 
 
-def answer_f1(said: str, true: str) -> float:
-    """Give the words' F1 of two answers; yes and no count as a whole."""
-    one, two = normalise_answer(said).split(), normalise_answer(true).split()
-    if {"yes", "no"} & {said, true}:
-        return float(one == two)
-    same = sum((Counter(one) & Counter(two)).values())
-    return 2 * same / (len(one) + len(two)) if same else 0.0
+def _answer_f1(predicted: str, gold: str) -> float:
+    """Return the F1 of two answers; yes and no count as a whole."""
+    if {"yes", "no"} & {predicted, gold}:
+        return float(normalise_answer(predicted) == normalise_answer(gold))
+    return word_f1(predicted, gold)
 
 
-def read_records(folder: Path, most: int = MOST) -> list[Record]:
-    """Read up to so many records with gold from a folder, drawn by their ids.
+def read_gold_examples(folder: Path, most: int = _MOST_EXAMPLES) -> list[Example]:
+    """Read at most so many examples with gold from a folder, drawn by their ids.
 
     Raises:
-        DataError: no records with gold there.
+        DataError: no examples with gold there.
     """
-    records = [
-        to_official(example)
+    examples = [
+        example
         for split, files in find_splits(folder).items()
         for file in files
         for example in read_examples(file, split=split)
         if example.has_gold
     ]
-    if not records:
+    if not examples:
         raise DataError(
             "no records with gold", file=folder, remedy="Give a folder with train.json or dev.json"
         )
-    records.sort(key=lambda r: (hashlib.md5(r["_id"].encode()).hexdigest(), r["_id"]))
-    return list(records[:most])
+    examples.sort(key=lambda one: (hashlib.md5(one.id.encode()).hexdigest(), one.id))
+    return examples[:most]
 
 
-def measure_difficulty(records: Sequence[Record]) -> dict[str, Any]:
-    """Give each reader's F1 (0-100) by question type and over all."""
-    said = {
-        "majority": majority(records),
-        "question only": question_only(records),
-        "one paragraph": one_paragraph(records),
-        "two hops": [two_hops(record) for record in records],
+def measure_difficulty(examples: Sequence[Example]) -> dict[str, Any]:
+    """Return each reader's F1 (0-100) by question type and over all."""
+    answers = {
+        "majority": majority_answers(examples),
+        "question only": question_only_answers(examples),
+        "one paragraph": one_paragraph_answers(examples),
+        "two hops": [two_hop_answer(example) for example in examples],
     }
-    rows = {
-        name: [answer_f1(text, r["answer"]) for text, r in zip(said[name], records, strict=True)]
+    scores = {
+        name: [
+            _answer_f1(text, example.answer or "")
+            for text, example in zip(answers[name], examples, strict=True)
+        ]
         for name in READERS
     }
     report: dict[str, Any] = {}
     for kind in ("all", *TWO_WIKI_TYPES):
-        members = [n for n, record in enumerate(records) if kind in ("all", record["type"])]
+        members = [n for n, example in enumerate(examples) if kind in ("all", example.type)]
         if members:
             report[kind] = {"samples": len(members)} | {
-                name: round(100 * sum(rows[name][n] for n in members) / len(members), 2)
+                name: round(100 * sum(scores[name][n] for n in members) / len(members), 2)
                 for name in READERS
             }
     return report
 
 
-def render_difficulty(report: dict[str, Any]) -> str:
-    """Render the figures as a table of text."""
+def render_difficulty(report: Mapping[str, Mapping[str, Any]]) -> str:
+    """Render the F1 of the readers as a table of text."""
     lines = [f"{'F1 by reader':20}{'samples':>8}" + "".join(f"{name:>15}" for name in READERS)]
     for kind, row in report.items():
-        figures = "".join(f"{row[name]:>15.2f}" for name in READERS)
-        lines.append(f"{kind:20}{row['samples']:>8}{figures}")
+        cells = "".join(f"{row[name]:>15.2f}" for name in READERS)
+        lines.append(f"{kind:20}{row['samples']:>8}{cells}")
     return "\n".join(lines)
 
 
-Record = Mapping[str, Any]
-_DAY = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)?\b")
-_YEAR = re.compile(r"\b(\d{3,4})\b")
-_LATER = ("later", "more recently", "younger", "longer", "greater age", "more directors",
-          "more producers")  # fmt: skip
-_DATE_ID = "date_information"
-_BRACKET = re.compile(r"\s*\([^()]*\)$")
-
-
-def two_hops(record: Record) -> str:
-    """Answer a record by its facts."""
-    if not _stated(record):
+def two_hop_answer(example: Example) -> str:
+    """Answer an example by its gold facts; "" where its sentences do not state them."""
+    if not _is_stated(example):
         return ""
-    evidences = record["evidences"]
-    if record["type"] in ("inference", "compositional"):
-        return str(evidences[-1][2])
-    values = _values(record)
+    if example.type in BRIDGE_TYPES:
+        return example.evidences[-1].object
+    values = _values(example)
     if len(values) != 2:
         return ""
     one, two = values
-    if not re.match(
-        r"(?:which|who|was .* or .* born first|does .* or .*)\b", record["question"].lower()
-    ):
+    question = example.question.lower()
+    if not _PICKS.match(question):
         return "yes" if set(values[one]) & set(values[two]) else "no"
-    measures = [_measure(record, values[name]) for name in (one, two)]
-    later = any(word in record["question"].lower() for word in _LATER)
-    best = one if (measures[0] > measures[1]) == later else two
-    return _as_asked(best, record["question"])
+    relation = example.evidences[-1].relation
+    later = any(word in question for word in _LATER)
+    larger = _measure(relation, values[one]) > _measure(relation, values[two])
+    best = one if larger == later else two
+    named = normalise_answer(best) in normalise_answer(example.question)
+    return best if named else bare_title(best)
 
 
-def _stated(record: Record) -> bool:
-    """Tell whether every fact's object stands in a gold sentence of its subject's page."""
-    pages = dict(record["context"])
-    said: dict[str, str] = defaultdict(str)
-    for title, sent_id in record["supporting_facts"]:
+def _is_stated(example: Example) -> bool:
+    """Return whether every fact's object is in a gold sentence of its subject's page."""
+    pages = dict(example.context)
+    stated: dict[str, str] = defaultdict(str)
+    for title, sent_id in example.supporting_facts:
         sentences = pages.get(title, ())
-        said[title] += f" {sentences[sent_id]}" if sent_id < len(sentences) else ""
+        stated[title] += f" {sentences[sent_id]}" if sent_id < len(sentences) else ""
     # A subject may be a page's title or its label: the order of both is the same.
-    subjects = list(dict.fromkeys(subject for subject, _, _ in record["evidences"]))
-    if len(subjects) != len(said):
+    subjects = list(dict.fromkeys(triple.subject for triple in example.evidences))
+    if len(subjects) != len(stated):
         return False
-    page_of = dict(zip(subjects, said.values(), strict=True))
-    return all(target in page_of[subject] for subject, _, target in record["evidences"])
+    page_of = dict(zip(subjects, stated.values(), strict=True))
+    return all(triple.object in page_of[triple.subject] for triple in example.evidences)
 
 
-def _by_id(record: Record) -> list[Any]:
-    """Give the facts with their objects by id, where there are ids: a country has two names."""
-    ids = record.get("evidences_id") or ()
-    if len(ids) != len(record["evidences"]):
-        return list(record["evidences"])
+def _with_ids(example: Example) -> list[Triple]:
+    """Return the facts with their objects by id, where there are ids: a country has two names."""
+    if len(example.evidences_id) != len(example.evidences):
+        return list(example.evidences)
     return [
-        [subject, relation, target if target_id in (None, _DATE_ID) else target_id]
-        for (subject, relation, target), (_, _, target_id) in zip(
-            record["evidences"], ids, strict=True
-        )
+        triple if ids.object_id in (None, DATE_ID) else triple._replace(object=ids.object_id or "")
+        for triple, ids in zip(example.evidences, example.evidences_id, strict=True)
     ]
 
 
-def _values(record: Record) -> dict[str, list[str]]:
-    """Give what each of the two compared is, by its title: over the bridge where there is one."""
-    evidences = _by_id(record)
-    last: dict[str, list[str]] = defaultdict(list)
-    if record["type"] == "comparison":
-        for subject, _, target in evidences:
-            last[subject].append(target)
-        return last
-    role = evidences[0][1]
-    films = [fact for fact in evidences if fact[1] == role]
-    titles = [title for title, _ in record["supporting_facts"]]
-    people = list(dict.fromkeys(title for title in titles if title not in {f[0] for f in films}))
-    for place, (film, _, _) in enumerate(films[:2]):
-        for subject, relation, target in evidences:
-            if relation != role and place < len(people) and subject == people[place]:
-                last[film].append(target)
-    return last
+def _values(example: Example) -> dict[str, list[str]]:
+    """Return the values of each of the two compared, by title: over the bridge if there is one."""
+    facts = _with_ids(example)
+    values: dict[str, list[str]] = defaultdict(list)
+    if example.type == "comparison":
+        for subject, _, target in facts:
+            values[subject].append(target)
+        return values
+    role = facts[0].relation
+    films = [fact.subject for fact in facts if fact.relation == role]
+    titles = [fact.title for fact in example.supporting_facts]
+    people = list(dict.fromkeys(title for title in titles if title not in films))
+    for film, person in zip(films[:2], people, strict=False):
+        for subject, relation, target in facts:
+            if relation != role and subject == person:
+                values[film].append(target)
+    return values
 
 
-def _measure(record: Record, values: list[str]) -> tuple[int, ...]:
-    """Give what is compared: a date, an age in days, or a number of values."""
-    relation = record["evidences"][-1][1]
+def _measure(relation: str, values: list[str]) -> tuple[int, ...]:
+    """Return what is compared: a date, an age in days, or a number of values."""
     if relation in ("director", "producer"):
         return (len(values),)
-    dates = [_date(value) for value in values]
+    dates = [_parse_day(value) for value in values]
     if len(dates) == 2:
         (born, died) = sorted(dates)
-        days = (died[0] - born[0]) * 372 + (died[1] - born[1]) * 31 + died[2] - born[2]
-        return (days,)
+        return ((died[0] - born[0]) * 372 + (died[1] - born[1]) * 31 + died[2] - born[2],)
     return dates[0]
 
 
-def _date(text: str) -> tuple[int, int, int]:
+def _parse_day(text: str) -> tuple[int, int, int]:
     years = _YEAR.findall(text)
-    month = next((place for place, name in enumerate(MONTHS, 1) if name in text), 0)
+    month = next((number for number, name in enumerate(MONTHS, 1) if name in text), 0)
     day = _DAY.search(text) if month else None
     return int(years[-1]) if years else 0, month, int(day[1]) if day else 0
-
-
-def _as_asked(title: str, question: str) -> str:
-    """Give a title as the question has it: with or without its bracket."""
-    if normalise_answer(title) in normalise_answer(question):
-        return title
-    return _BRACKET.sub("", title)

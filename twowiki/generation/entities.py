@@ -1,6 +1,6 @@
-"""What the samples need to know of the entities they speak of: names, pages, facts in memory.
+"""The entities that selected candidates name, in memory: names, pages, classes and facts.
 
-In: the small tables of the `wanted_*` queries. Only entities of chosen candidates are in it.
+In: the small tables of the `wanted_*` queries. Out: look-ups by Q-id.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Name(NamedTuple):
 
 
 class Grounded(NamedTuple):
-    """A fact whose object stands in a sentence of the subject's page."""
+    """A fact whose object is named in a sentence of the subject's page."""
 
     subject: int
     relation: str
@@ -46,8 +46,8 @@ class Entity(NamedTuple):
     parent: int
 
 
-class World:
-    """The entities of the chosen candidates.
+class Entities:
+    """The entities of the selected candidates.
 
     Args:
         folder: holds the outputs of the `wanted_*` queries.
@@ -76,41 +76,41 @@ class World:
         return qid in self._entities
 
     def entity(self, qid: int) -> Entity:
-        """Give an entity."""
+        """Return an entity."""
         return self._entities[qid]
 
     def title(self, qid: int) -> str:
-        """Give the title of an entity's page."""
+        """Return the title of an entity's page."""
         title = self._entities[qid].title
         assert title is not None, f"Q{qid} has no page"
         return title
 
     def sentences(self, qid: int) -> list[str]:
-        """Give the sentences of an entity's page."""
+        """Return the sentences of an entity's page."""
         return self._sentences[qid]
 
     def names(self, qid: int) -> list[Name]:
-        """Give an entity's names, preferred ones first."""
+        """Return an entity's names, preferred ones first."""
         return self._names[qid]
 
     def classes(self, qid: int) -> list[str]:
-        """Give the labels of what an entity is an instance of."""
+        """Return the labels of the classes of an entity."""
         return self._classes[qid]
 
     def grounded(self, qid: int, relation: str) -> list[Grounded]:
-        """Give the values of an entity's relation that stand in its page."""
+        """Return the values of an entity's relation that its page states."""
         return self._grounded[qid, relation]
 
     def slot(self, qid: int, *, brackets: bool) -> str:
-        """Give the page's title; its bracket only if asked for, or if another page needs it."""
+        """Return the page's title; its bracket only on request, or to tell it from a namesake."""
         title = self.title(qid)
         return title if brackets or self._entities[qid].n_same_name > 1 else bare_title(title)
 
     def written(self, fact: Grounded) -> str | None:
-        """Give a fact's object as its supporting sentence writes it.
+        """Return a fact's object as its supporting sentence writes it.
 
-        Where the sentence has it with scars of tokenisation ("Saxe- Lauenburg"), a name of the
-        entity that differs in spaces alone stands for it.
+        Where tokenization has split it ("Saxe- Lauenburg"), a name of the entity that differs
+        in spaces alone is returned instead.
         """
         known: tuple[str, ...] = ()
         if fact.object < DATE_BASE:

@@ -19,7 +19,6 @@ from twowiki.generation.outputs import write_outputs
 from twowiki.generation.queries import (
     BRIDGE_COMPARISONS,
     CHAINS,
-    CHOSEN_CHAINS,
     COMPARISONS,
     GROUND,
     GROUPS,
@@ -27,6 +26,7 @@ from twowiki.generation.queries import (
     MEMBERS,
     PARTITIONED,
     SELECT,
+    SELECTED_CHAINS,
     bucket_count,
     cell_count,
     chain_up,
@@ -45,7 +45,7 @@ from twowiki.io.stages import fingerprint_of, key_of
 
 _ALL = 1 << 40
 _MOST_PAGES_FOR_ALL = 20_000
-_SELECTED = ("entities", "pages", "linked", "twins", "subject_facts")
+_SELECTED = ("entities", "pages", "linked", "duplicates", "subject_facts")
 
 
 def run_pipeline(config: GenerateConfig, out: Path, resources: Resources) -> dict[str, Any]:
@@ -103,11 +103,11 @@ def _select(run: Run) -> None:
 
     def select(folder: Path) -> Mapping[str, Any]:
         tables = dict(run.tables)
-        write_rules(folder, tables, seed="", every=False)
+        write_rules(folder, tables, seed="", exhaustive=False)
         run_queries(run.engine, SELECT, tables, folder)
         write_dates(folder, tables)
         buckets = bucket_count(tables["facts"])
-        write_rules(folder, tables, seed="", every=False, buckets=buckets)
+        write_rules(folder, tables, seed="", exhaustive=False, buckets=buckets)
         run_queries(run.engine, PARTITIONED, tables, folder, bucketed=True)
         counts = {
             name: count_rows(tables[name]) for name in _SELECTED if parquet_files(tables[name])
@@ -133,7 +133,7 @@ def _selected(counts: Mapping[str, int]) -> dict[str, int]:
         "entities without a page": counts["entities"] - counts["linked"],
         "pages without an entity, or with an unrendered template": counts["pages"]
         - counts["linked"],
-        "bare duplicates of people joined": counts["twins"],
+        "bare duplicates of people joined": counts["duplicates"],
         "facts of entities with a page": counts.get("subject_facts", 0),
     }
 
@@ -143,7 +143,7 @@ def _find_candidates(run: Run) -> None:
     most = config.largest_limit
     draw: dict[str, Any] = {
         "seed": config.seed,
-        "every": config.every,
+        "exhaustive": config.exhaustive,
         "drop_unstated": config.drop_unstated,
         "share": _ALL if most is None else max(50, most // 4),
         "cap": _ALL if most is None else 3 * most + 50,
@@ -155,7 +155,7 @@ def _find_candidates(run: Run) -> None:
     def find(folder: Path) -> Mapping[str, Any]:
         tables = dict(run.tables)
         pages = count_rows(tables["linked"])
-        if config.every and pages > _MOST_PAGES_FOR_ALL:
+        if config.exhaustive and pages > _MOST_PAGES_FOR_ALL:
             raise DataError(
                 f"--limit-per-type all would pair {pages:,} entities each with each",
                 remedy=f"Give a number; all is for dumps of up to {_MOST_PAGES_FOR_ALL:,} pages.",
@@ -171,7 +171,7 @@ def _find_candidates(run: Run) -> None:
 
     steps: dict[str, str] = {}
     if chains:
-        steps |= CHAINS | CHOSEN_CHAINS
+        steps |= CHAINS | SELECTED_CHAINS
     if pairs:
         steps |= MEASURES | GROUPS | MEMBERS | COMPARISONS
     if bridges:

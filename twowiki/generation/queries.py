@@ -40,9 +40,9 @@ Tables = dict[str, Path]
 
 SELECT = {
     "linked": "entities redirects pages",
-    "twins": "claims linked entities",
+    "duplicates": "claims linked entities",
     "days": "dates",
-    "facts": "claims days twins",
+    "facts": "claims days duplicates",
     "types": "facts class_types linked",
 }
 PARTITIONED = {
@@ -56,15 +56,15 @@ CHAINS = {
 }
 MEASURES = {"measures": "relations days"}
 MEMBERS = {"members": "facts popular class_types comparables settings"}
-CHOSEN_CHAINS = {"chosen_chains": "chains settings"}
+SELECTED_CHAINS = {"selected_chains": "chains settings"}
 GROUPS = {"popular": "facts linked"}
 COMPARISONS = {
     "comparison": "members relations grounded settings",
-    "chosen_comparison": "comparison settings",
+    "selected_comparison": "comparison settings",
 }
 BRIDGE_COMPARISONS = {
     "bridge_comparison": "grounded relations types measures linked settings",
-    "chosen_bridge_comparison": "bridge_comparison settings",
+    "selected_bridge_comparison": "bridge_comparison settings",
 }
 WANTED = {
     "wanted_pages": "pages linked wanted facts sexes entities types",
@@ -194,7 +194,7 @@ def parts_of(table: Path, name: str) -> dict[str, Tables]:
 def chain_up(engine: Engine, tables: Tables, folder: Path) -> None:
     """Find the chains of two grounded facts, a bucket of starting facts at a time."""
     run_in_parts(engine, CHAINS, parts_of(tables["grounded"], "starts"), tables, folder)
-    run_queries(engine, CHOSEN_CHAINS, tables, folder)
+    run_queries(engine, SELECTED_CHAINS, tables, folder)
 
 
 def compare(engine: Engine, tables: Tables, folder: Path, *, bridges: bool) -> None:
@@ -275,7 +275,7 @@ def _class_types() -> pa.Table:
 def rule_tables(
     *,
     seed: str,
-    every: bool,
+    exhaustive: bool,
     buckets: int = 1,
     cells: int = 1,
     share: int = 1,
@@ -286,7 +286,7 @@ def rule_tables(
 
     Args:
         seed: what the sampling order is drawn from.
-        every: all pairs of entities instead of a shuffled order of neighbours.
+        exhaustive: all pairs of entities instead of a shuffled order of neighbours.
         buckets: the number of parts that subjects are dealt into.
         cells: the number of parts that films are paired within.
         share: candidates of one pair of relations that go first, so that none floods a type.
@@ -302,7 +302,7 @@ def rule_tables(
         "comparables": _table("type relation kind", [tuple(row) for row in COMPARABLES]),
         "sexes": _table("sex parent", sexes),
         "settings": _table(
-            "seed every buckets cells share cap",
-            [(seed, int(every), buckets, cells, share, cap)],
+            "seed exhaustive buckets cells share cap",
+            [(seed, int(exhaustive), buckets, cells, share, cap)],
         ),
     }

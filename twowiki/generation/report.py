@@ -1,6 +1,6 @@
 """The report of a run: what came out, what was dropped and why, as JSON and as a page. Pure.
 
-In: the stages' counts and the finished records. Out: a dict for `report.json`, and HTML.
+In: the stages' counts and the finished examples. Out: a dict for `report.json`, and HTML.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from typing import Any
 
-from twowiki.data.schema import TWO_WIKI_TYPES
+from twowiki.data.schema import TWO_WIKI_TYPES, Example
 from twowiki.generation.dates import MONTHS
+from twowiki.generation.run import Run
 
 _SAMPLES_SHOWN = 3
 
@@ -25,13 +26,14 @@ def _is_date(text: str) -> bool:
     )
 
 
-def answer_type(record: Mapping[str, Any], kinds: Mapping[str, str]) -> str:
-    """Tell what an answer is: yes/no, date, or what Wikidata calls its entity."""
-    if record["answer"] in ("yes", "no"):
+def answer_type(example: Example, classes: Mapping[str, str]) -> str:
+    """Return what an answer is: yes/no, date, or the label of its entity's class."""
+    answer = example.answer or ""
+    if answer in ("yes", "no"):
         return "yes/no"
-    if record["answer_id"] is None or _is_date(record["answer"]):
+    if example.answer_id is None or _is_date(answer):
         return "date"
-    return kinds.get(record["answer_id"], "other")
+    return classes.get(example.answer_id, "other")
 
 
 class _Tally:
@@ -40,12 +42,12 @@ class _Tally:
     def __init__(self) -> None:
         self.count = self.question_words = self.answer_words = self.yes = self.no = 0
 
-    def add(self, record: Mapping[str, Any]) -> None:
+    def add(self, example: Example) -> None:
         self.count += 1
-        self.question_words += len(record["question"].split())
-        self.answer_words += len(record["answer"].split())
-        self.yes += record["answer"] == "yes"
-        self.no += record["answer"] == "no"
+        self.question_words += len(example.question.split())
+        self.answer_words += len((example.answer or "").split())
+        self.yes += example.answer == "yes"
+        self.no += example.answer == "no"
 
     def to_dict(self) -> dict[str, Any]:
         total = max(1, self.count)
@@ -59,12 +61,16 @@ class _Tally:
 
 
 def make_report(
-    run: Any,
-    of_split: Callable[[str], Iterable[Mapping[str, Any]]],
-    splits: Mapping[str, str],
+    run: Run, examples: Callable[[str], Iterable[Example]], splits: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Count everything that the paper's tables count, and every drop by its reason."""
-    kinds = run.answer_kinds()
+    """Count everything that the paper's tables count, and every drop by its reason.
+
+    Args:
+        run: the run, with the counts of its stages.
+        examples: returns the examples of train, dev or test.
+        splits: the split of each sample by id.
+    """
+    classes = run.answer_classes()
     by_type = {kind: _Tally() for kind in TWO_WIKI_TYPES if kind in run.config.types}
     by_split: dict[str, Counter[str]] = {}
     answers: Counter[str] = Counter()
@@ -72,22 +78,18 @@ def make_report(
     relations: Counter[str] = Counter()
     for name in ("train", "dev", "test"):
         by_split[name] = Counter()
-        for record in of_split(name):
-            by_type[record["type"]].add(record)
-            by_split[name][record["type"]] += 1
-            answers[answer_type(record, kinds)] += 1
-            relations.update(relation for _, relation, _ in record["evidences"])
-            if len(shown[record["type"]]) < _SAMPLES_SHOWN:
-                shown[record["type"]].append(
-                    {
-                        "id": record["_id"],
-                        "question": record["question"],
-                        "answer": record["answer"],
-                    }
-                )
+        for example in examples(name):
+            kind = example.type or ""
+            by_type[kind].add(example)
+            by_split[name][kind] += 1
+            answers[answer_type(example, classes)] += 1
+            relations.update(triple.relation for triple in example.evidences)
+            if len(shown[kind]) < _SAMPLES_SHOWN:
+                fields = {"id": example.id, "question": example.question}
+                shown[kind].append(fields | {"answer": example.answer or ""})
     total = sum(tally.count for tally in by_type.values())
     return {
-        "settings": run.config.said(),
+        "settings": run.config.to_dict(),
         "samples": total,
         "types": {kind: tally.to_dict() for kind, tally in by_type.items()},
         "splits": {name: dict(sorted(counts.items())) for name, counts in by_split.items()},
@@ -127,8 +129,8 @@ def _dropped(counts: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     for stage in ("samples", "contexts"):
         for label, count in counts[stage]["dropped"].items():
             kind, _, reason = label.partition("/")
-            entry = found.setdefault(kind, {})
-            entry[reason] = entry.get(reason, 0) + count
+            reasons = found.setdefault(kind, {})
+            reasons[reason] = reasons.get(reason, 0) + count
     found["splits"] = dict(counts["splits"]["dropped"])
     return {
         name: dict(sorted(reasons.items())) for name, reasons in sorted(found.items()) if reasons

@@ -69,9 +69,9 @@ class Run:
     def _describe(self, folder: Path) -> dict[str, Any]:
         return {"engine": self.engine.name, "tables": table_sizes(folder)}
 
-    def answer_kinds(self) -> dict[str, str]:
-        """Give what the wanted entities are instances of, by Q-id: the first class's label."""
-        kinds: dict[str, str] = {}
+    def answer_classes(self) -> dict[str, str]:
+        """Return the label of the first class of each wanted entity, by Q-id."""
+        classes: dict[str, str] = {}
         for row in read_rows(self.resources.work / "samples" / "wanted_classes"):
-            kinds.setdefault(f"Q{row['qid']}", row["label"])
-        return kinds
+            classes.setdefault(f"Q{row['qid']}", row["label"])
+        return classes

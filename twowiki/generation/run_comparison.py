@@ -25,7 +25,7 @@ from twowiki.generation.text import bare_title
 from twowiki.io.files import sha256_of
 from twowiki.io.stages import MANIFEST
 
-FILES = ("train.json", "dev.json", "test.json", "id_aliases.json", PROVENANCE, "report.json",
+_COMPARED = ("train.json", "dev.json", "test.json", "id_aliases.json", PROVENANCE, "report.json",
          "report.html")  # fmt: skip
 _SHOWN = 5
 # A date stands once a part here, and engines cut other parts; `days` holds it once.
@@ -51,7 +51,7 @@ def compare_runs(one: Path, two: Path) -> Iterator[Verdict]:
             raise DataError(
                 "no finished run here", file=folder, remedy="Give the --out of `twowiki generate`."
             )
-    for name in FILES:
+    for name in _COMPARED:
         equal = sha256_of(one / name) == sha256_of(two / name)
         yield Verdict(name, equal, "" if equal else _difference(one, two, name))
     parquet = [
@@ -82,7 +82,7 @@ def _difference(one: Path, two: Path, name: str) -> str:
     if name != PROVENANCE:
         return ""
     known = [
-        {record["_id"]: record["question"] for record in read_json_lines(folder / name)}
+        {record["_id"]: record["question"] for record in read_json_lines(folder / name, dict)}
         for folder in (one, two)
     ]
     lines = []
@@ -139,7 +139,9 @@ class Recovered:
                 file=self.work,
                 remedy="Give the --work of `twowiki generate`, or run it again.",
             )
-        self.wordings = {row["_id"]: row["wordings"] for row in read_json_lines(out / PROVENANCE)}
+        self.wordings = {
+            row["_id"]: row["wordings"] for row in read_json_lines(out / PROVENANCE, dict)
+        }
         self.by_form: dict[Any, list[Mapping[str, Any]]] = {}
         self.by_entities: dict[Any, list[Mapping[str, Any]]] = {}
         for name in SPLIT_FILES:
@@ -240,7 +242,7 @@ class Recovered:
         return ""
 
     def _later_reason(self, test: Mapping[str, Any]) -> str:
-        for entry in read_json_lines(self.work / "samples" / "dropped.jsonl"):
+        for entry in read_json_lines(self.work / "samples" / "dropped.jsonl", dict):
             if all(entry["candidate"].get(name) == value for name, value in test.items()):
                 return str(entry["reason"])
         return "too_few_distractors_or_beyond_the_limit"

@@ -1,7 +1,8 @@
-"""Candidates to samples: the question, the answer, its supporting facts and evidences.
+"""Candidates and samples: the question, the answer, its supporting facts and evidences.
 
-A candidate that cannot be asked gives a `Drop` with its reason. Which of several forms is asked
-depends on the seed and the sample alone. Pure.
+In: one row of a `selected_*` table. Out: a `Plan` with every wording of its question, and from that
+a `GeneratedSample`. A candidate that cannot be worded gives a `Drop` with its reason. Which of
+several wordings is used depends on the seed and the sample alone. Pure.
 """
 
 from __future__ import annotations
@@ -9,11 +10,14 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import msgspec
 
 from twowiki.data.relations import COUNTRY_RELATIONS, RELATIONS, RULES, TYPE_OF_CLASS, P
+from twowiki.data.schema import Example, Fact, Paragraph, Triple, TripleIds
 from twowiki.generation.dates import DATE_BASE
-from twowiki.generation.entities import Grounded, World
+from twowiki.generation.entities import Entities, Grounded
 from twowiki.generation.templates import (
     PAPER,
     Form,
@@ -30,6 +34,129 @@ from twowiki.generation.text import normalize, paper_case
 _NAMESPACE = uuid.UUID("6d1f5f5e-4a0b-5f0e-9f3c-2b7d2a1c9e11")
 _COUNTRY_NAMES = {RELATIONS[number] for number in COUNTRY_RELATIONS}
 DATE_ID = "date_information"
+BRIDGE_TYPES = ("inference", "compositional")
+
+
+class Question(msgspec.Struct, kw_only=True):
+    """What single-hop readers and splits need of a sample: the question, answer and context.
+
+    `gold` lists the entities of the gold paragraphs, in the order of support; `chains` the
+    entities that the evidences link.
+    """
+
+    id: str = msgspec.field(name="_id")
+    type: str
+    question: str
+    answer: str
+    gold: list[int]
+    chains: list[list[int]]
+    context: tuple[Paragraph, ...] = ()
+
+
+class Provenance(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Where a sample comes from: its relations, group or rule, template, statements and pages."""
+
+    relations: list[str]
+    group: str = ""
+    rule: int = 0
+    inferred: str = ""
+    check: str = ""
+    template: str = ""
+    statements: list[str] = []
+    pages: list[int | None] = []
+
+
+class GeneratedSample(Question, kw_only=True):
+    """A question with its gold; a context and its worst tier of distractors come last."""
+
+    answer_id: str | None
+    supporting_facts: tuple[Fact, ...]
+    evidences: tuple[Triple, ...]
+    evidences_id: tuple[TripleIds, ...]
+    provenance: Provenance
+    wordings: list[str]
+    tier: int = 0
+
+    def to_example(self) -> Example:
+        """Return the sample as an example of the data set."""
+        return Example(
+            id=self.id,
+            question=self.question,
+            type=self.type,
+            context=self.context,
+            supporting_facts=self.supporting_facts,
+            evidences=self.evidences,
+            evidences_id=self.evidences_id,
+            answer=self.answer,
+            answer_id=self.answer_id,
+            entity_ids=tuple(f"Q{qid}" for qid in self.gold),
+        )
+
+
+class ChainCandidate(msgspec.Struct, rename={"start": "e", "bridge": "b", "end": "a"}):
+    """A row of `chains`: two facts that share an entity; rule 0 is the compositional type."""
+
+    start: int
+    r1: int
+    bridge: int
+    r2: int
+    end: int
+    rule: int
+    sent1: int
+    norm1: str
+    stmt1: str
+    sent2: int
+    norm2: str
+    stmt2: str
+    says: int
+    verdict: str
+
+    @property
+    def entities(self) -> tuple[int, ...]:
+        """The entities that the question may name; the last object may be a date."""
+        ids = (self.start, self.bridge, self.end)
+        return ids if self.end < DATE_BASE else ids[:2]
+
+
+class ComparisonCandidate(msgspec.Struct, rename={"group": "class"}):
+    """A row of `comparison`: two entities of one group and a property of both."""
+
+    group: int
+    type: str | None
+    relation: str
+    kind: str
+    s1: int
+    s2: int
+    low1: int
+    low2: int
+    n_shared: int
+
+    @property
+    def entities(self) -> tuple[int, ...]:
+        """The entities that the question names."""
+        return self.s1, self.s2
+
+
+class BridgeComparisonCandidate(msgspec.Struct):
+    """A row of `bridge_comparison`: two films, a person of each, and a property of both people."""
+
+    r1: str
+    r2: str
+    f1: int
+    h1: int
+    f2: int
+    h2: int
+    low1: int
+    low2: int
+    n_shared: int
+
+    @property
+    def entities(self) -> tuple[int, ...]:
+        """The films and the people."""
+        return self.f1, self.h1, self.f2, self.h2
+
+
+Candidate = ChainCandidate | ComparisonCandidate | BridgeComparisonCandidate
 
 
 class Drop(NamedTuple):
@@ -45,25 +172,8 @@ class Style(NamedTuple):
     seed: str
 
 
-class Sample(NamedTuple):
-    """A question with its gold; `gold` lists the pages of its context, in the order of support."""
-
-    id: str
-    type: str
-    question: str
-    answer: str
-    answer_id: str | None
-    supporting_facts: list[list[Any]]
-    evidences: list[list[str]]
-    evidences_id: list[list[str]]
-    gold: list[int]
-    chains: list[list[int]]
-    provenance: dict[str, Any]
-    wordings: list[str]
-
-
 class Wording(NamedTuple):
-    """A form filled: its id, the question, and its answer ("" takes the last object)."""
+    """A filled form: its id, the question, and its answer ("" takes the last object)."""
 
     form: str
     question: str
@@ -71,225 +181,250 @@ class Wording(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A candidate made ready: its facts, its gold pages, and every wording of its question."""
+    """A candidate made ready: its facts, its gold pages, and every wording of its question.
+
+    `titled` names subjects by their pages' titles instead of their labels; `swapped` holds the
+    wordings with the two names in the other order.
+    """
 
     type: str
     gold: list[int]
     facts: list[Grounded]
     titled: bool
     wordings: list[Wording]
-    turned: list[Wording]  # the same with the two names changed round
+    swapped: list[Wording]
     chains: list[list[int]]
-    notes: dict[str, Any]
+    provenance: Provenance
 
 
-def _slots(world: World, style: Style, *qids: int) -> list[str]:
+def _slots(entities: Entities, style: Style, *qids: int) -> list[str]:
     paper = style.wording == PAPER
-    names = [world.slot(qid, brackets=paper) for qid in qids]
+    names = [entities.slot(qid, brackets=paper) for qid in qids]
     return [paper_case(name) for name in names] if paper else names
 
 
-def plan_chain(row: Mapping[str, Any], world: World, style: Style) -> Plan | Drop:
-    """Prepare an inference or compositional candidate (a row of `chains`)."""
-    start, bridge, last = row["e"], row["b"], row["a"]
-    r1, r2 = RELATIONS[row["r1"]], RELATIONS[row["r2"]]
+def plan_chain(row: ChainCandidate, entities: Entities, style: Style) -> Plan | Drop:
+    """Prepare an inference or compositional candidate."""
+    r1, r2 = RELATIONS[row.r1], RELATIONS[row.r2]
     facts = [
-        Grounded(start, r1, bridge, row["norm1"], bridge, row["sent1"], row["stmt1"]),
-        Grounded(bridge, r2, last, row["norm2"], row["says"], row["sent2"], row["stmt2"]),
+        Grounded(row.start, r1, row.bridge, row.norm1, row.bridge, row.sent1, row.stmt1),
+        Grounded(row.bridge, r2, row.end, row.norm2, row.says, row.sent2, row.stmt2),
     ]
-    slots = dict.fromkeys(("1", "x"), _slots(world, style, start)[0])
-    notes: dict[str, Any] = {"relations": [r1, r2]}
-    if row["rule"]:
-        word = _inferred_word(row, world)
+    slots = dict.fromkeys(("1", "x"), _slots(entities, style, row.start)[0])
+    provenance = Provenance(relations=[r1, r2])
+    if row.rule:
+        word = _inferred_word(row, entities)
         forms = inference_forms(word, style.wording)
-        classes = world.classes(last) if last in world else []
+        classes = entities.classes(row.end) if row.end in entities else []
         slots["answertype"] = classes[0] if classes else ""
-        sure = not RULES[row["rule"] - 1].direct
-        check = "always holds" if sure else row["verdict"]
-        notes |= {"rule": row["rule"], "inferred": word, "check": check}
-        kind = "inference"
+        provenance.rule, provenance.inferred = row.rule, word
+        provenance.check = row.verdict if RULES[row.rule - 1].direct else "always holds"
     else:
-        first = r1
-        if r1 == "spouse":
-            first = {P["father"]: "husband", P["mother"]: "wife"}.get(
-                world.entity(bridge).parent, "spouse"
-            )
-        forms = compositional_forms(first, r2, world.entity(start).type, style.wording)
-        if r2 == "country of citizenship" and style.wording != PAPER:
-            forms = _fitting(forms, row, world)
-        kind = "compositional"
-    wordings = _filled(forms, slots, style)
+        forms = _compositional_forms(row, r1, r2, entities, style)
+    filled = [(form.id, fill(form, slots, style.wording)) for form in forms]
+    wordings = [Wording(form, question, "") for form, question in filled if question]
     if not wordings:
         return Drop("no_template")
-    return Plan(kind, [start, bridge], facts, False, wordings, [], [[start, bridge]], notes)
+    pair = [row.start, row.bridge]
+    question_type = "inference" if row.rule else "compositional"
+    return Plan(question_type, pair, facts, False, wordings, [], [pair], provenance)
 
 
-def _fitting(forms: list[Form], row: Mapping[str, Any], world: World) -> list[Form]:
-    """Ask for a nationality where the page writes one, for a country where it names that."""
-    names = world.names(row["a"])
-    adjective = any(name.kind == "demonym" and name.norm == row["norm2"] for name in names)
+def _compositional_forms(
+    row: ChainCandidate, r1: str, r2: str, entities: Entities, style: Style
+) -> list[Form]:
+    first = r1
+    if r1 == "spouse":
+        spouses = {P["father"]: "husband", P["mother"]: "wife"}
+        first = spouses.get(entities.entity(row.bridge).parent, "spouse")
+    forms = compositional_forms(first, r2, entities.entity(row.start).type, style.wording)
+    if r2 != "country of citizenship" or style.wording == PAPER:
+        return forms
+    # A nationality where the page writes one, a country where it names that.
+    names = entities.names(row.end)
+    adjective = any(name.kind == "demonym" and name.norm == row.norm2 for name in names)
     return [form for form in forms if ("nationality" in form.text) == adjective] or forms
 
 
-def _inferred_word(row: Mapping[str, Any], world: World) -> str:
-    """Give the word of the rule's relation: by Wikidata's statement, then by sex if known."""
-    rule = RULES[row["rule"] - 1]
-    contradicted = row["verdict"] == "contradicted" and rule.otherwise
+def _inferred_word(row: ChainCandidate, entities: Entities) -> str:
+    """Return the word of the rule's relation: by Wikidata's statement, then by sex if known."""
+    rule = RULES[row.rule - 1]
+    contradicted = row.verdict == "contradicted" and rule.otherwise
     word = rule.otherwise if contradicted else rule.word
     male, slash, female = word.partition("/")
     if not slash:
         return word
-    parent = world.entity(row["a"]).parent if row["a"] in world else 0
+    parent = entities.entity(row.end).parent if row.end in entities else 0
     return {P["father"]: male, P["mother"]: female}.get(parent, f"{male} or {female}")
 
 
-def _filled(forms: Sequence[Form], slots: Mapping[str, str], style: Style) -> list[Wording]:
-    filled = [(form.id, fill(form, slots, style.wording)) for form in forms]
-    return [Wording(form, question, "") for form, question in filled if question]
-
-
-def plan_comparison(row: Mapping[str, Any], world: World, style: Style) -> Plan | Drop:
-    """Prepare a comparison candidate (a row of `comparison`)."""
-    pair = [row["s1"], row["s2"]]
-    names = ("date of birth", "date of death") if row["kind"] == "age" else (row["relation"],)
-    facts = [fact for qid in pair for name in names for fact in world.grounded(qid, name)]
-    kind = row["type"] or TYPE_OF_CLASS.get(row["class"], "")
-    forms = comparison_forms(row["relation"], kind, style.wording)
-    one, two = _slots(world, style, *pair)
-    shown = kind or _type_said(world, pair)
-    slots = {"1": one, "2": two, "type": noun_of(shown), "types": plural_of(shown)}
-    wordings = _compared(forms, slots, row, style, one, two)
+def plan_comparison(row: ComparisonCandidate, entities: Entities, style: Style) -> Plan | Drop:
+    """Prepare a comparison candidate."""
+    pair = [row.s1, row.s2]
+    names = ["date of birth", "date of death"] if row.kind == "age" else [row.relation]
+    facts = [fact for qid in pair for name in names for fact in entities.grounded(qid, name)]
+    entity_type = row.type or TYPE_OF_CLASS.get(row.group, "")
+    forms = comparison_forms(row.relation, entity_type, style.wording)
+    shown = entity_type or _type_in_text(entities, pair)
+    slots = {"type": noun_of(shown), "types": plural_of(shown)}
+    wordings, swapped = _compared(forms, slots, row, _slots(entities, style, *pair), style)
     if not wordings:
         return Drop("no_template")
-    notes = {"relations": list(names), "group": f"Q{row['class']}"}
-    turned = _compared(forms, slots | {"1": two, "2": one}, row, style, one, two)
-    return Plan("comparison", pair, facts, True, wordings, turned, [pair], notes)
+    provenance = Provenance(relations=names, group=f"Q{row.group}")
+    return Plan("comparison", pair, facts, True, wordings, swapped, [pair], provenance)
 
 
-def _type_said(world: World, pair: Sequence[int]) -> str:
-    """Give the type that both pages' first sentences name, where Wikidata's class has no noun."""
-    texts = [normalize(world.sentences(qid)[0]) for qid in pair]
-    for kind in _SAID:
-        if all(normalize(noun_of(kind)) in text for text in texts):
-            return kind
+_TYPES_IN_TEXT = (
+    "high school", "railway station", "university", "school", "museum", "airport", "village",
+    "mountain", "river", "island", "lake", "church building", "business", "building",
+    "magazine", "newspaper",
+)  # fmt: skip
+
+
+def _type_in_text(entities: Entities, pair: Sequence[int]) -> str:
+    """Return the type that both pages' first sentences name, for a class without a noun."""
+    texts = [normalize(entities.sentences(qid)[0]) for qid in pair]
+    for entity_type in _TYPES_IN_TEXT:
+        if all(normalize(noun_of(entity_type)) in text for text in texts):
+            return entity_type
     return ""
-
-
-_SAID = ("high school", "railway station", "university", "school", "museum", "airport", "village",
-         "mountain", "river", "island", "lake", "church building", "business", "building",
-         "magazine", "newspaper")  # fmt: skip
 
 
 def _compared(
     forms: Sequence[Form],
     slots: Mapping[str, str],
-    row: Mapping[str, Any],
+    row: ComparisonCandidate | BridgeComparisonCandidate,
+    names: Sequence[str],
     style: Style,
-    one: str,
-    two: str,
-) -> list[Wording]:
-    """Fill forms; the answer of one that picks is the low or the high entity's name."""
-    low, high = (one, two) if row["low1"] < row["low2"] else (two, one)
-    wordings = []
-    for form in forms:
-        question = fill(form, slots, style.wording)
-        if question is None:
-            continue
-        if form.pick:
-            answer = low if form.pick == "low" else high
-        else:
-            answer = "yes" if row["n_shared"] else "no"
-        wordings.append(Wording(form.id, question, answer))
+) -> tuple[list[Wording], list[Wording]]:
+    """Fill forms with the two names in this order and in the other one.
+
+    A form that picks is answered by the name of the low or the high entity, others by yes or no.
+    """
+    one, two = names
+    low, high = (one, two) if row.low1 < row.low2 else (two, one)
+    wordings: tuple[list[Wording], list[Wording]] = ([], [])
+    for first, second, filled in ((one, two, wordings[0]), (two, one, wordings[1])):
+        for form in forms:
+            question = fill(form, {"1": first, "2": second, **slots}, style.wording)
+            if question is None:
+                continue
+            if form.pick:
+                answer = low if form.pick == "low" else high
+            else:
+                answer = "yes" if row.n_shared else "no"
+            filled.append(Wording(form.id, question, answer))
     return wordings
 
 
-def plan_bridge_comparison(row: Mapping[str, Any], world: World, style: Style) -> Plan | Drop:
-    """Prepare a bridge-comparison candidate (a row of `bridge_comparison`)."""
-    films, people = [row["f1"], row["f2"]], [row["h1"], row["h2"]]
+def plan_bridge_comparison(
+    row: BridgeComparisonCandidate, entities: Entities, style: Style
+) -> Plan | Drop:
+    """Prepare a bridge-comparison candidate."""
+    films, people = [row.f1, row.f2], [row.h1, row.h2]
+    chains = [[film, person] for film, person in zip(films, people, strict=True)]
     facts = [
         fact
-        for film, human in zip(films, people, strict=True)
-        for fact in world.grounded(film, row["r1"])
-        if fact.object == human
+        for film, person in chains
+        for fact in entities.grounded(film, row.r1)
+        if fact.object == person
     ]
-    facts += [fact for human in people for fact in world.grounded(human, row["r2"])]
-    one, two = _slots(world, style, *films)
-    forms = bridge_comparison_forms(row["r1"], row["r2"], style.wording)
-    wordings = _compared(forms, {"1": one, "2": two}, row, style, one, two)
-    turned = _compared(forms, {"1": two, "2": one}, row, style, one, two)
-    chains = [[film, human] for film, human in zip(films, people, strict=True)]
-    notes = {"relations": [row["r1"], row["r2"]]}
+    facts += [fact for person in people for fact in entities.grounded(person, row.r2)]
+    forms = bridge_comparison_forms(row.r1, row.r2, style.wording)
+    wordings, swapped = _compared(forms, {}, row, _slots(entities, style, *films), style)
+    provenance = Provenance(relations=[row.r1, row.r2])
     gold = films + people
-    return Plan("bridge_comparison", gold, facts, True, wordings, turned, chains, notes)
+    return Plan("bridge_comparison", gold, facts, True, wordings, swapped, chains, provenance)
 
 
 def answers_of(plan: Plan) -> list[str]:
-    """Give the distinct answers that a plan's wordings have, in order ("" for a bridge type)."""
+    """Return the distinct answers of a plan's wordings, in order ("" for a bridge type)."""
     return list(dict.fromkeys(wording.answer for wording in plan.wordings))
 
 
-def realise(plan: Plan, world: World, style: Style, answer: str | None = None) -> Sample | Drop:
-    """Ask one of a plan's wordings and write its gold.
+def render_question(
+    plan: Plan, entities: Entities, style: Style, answer: str | None = None
+) -> GeneratedSample | Drop:
+    """Draw one of a plan's wordings and write its gold.
 
     Args:
         plan: the candidate.
-        world: its entities.
+        entities: the entities that it names.
         style: wording and seed.
-        answer: ask one that has this answer; by default any.
+        answer: draw a wording with this answer; by default any.
     """
     wanted = [word for word in plan.wordings if answer is None or word.answer == answer]
-    identity = "|".join(
-        [plan.type, *(f"Q{qid}" for qid in plan.gold), *plan.notes["relations"],
-         *(_object_id(fact) for fact in plan.facts)]
-    )  # fmt: skip
+    identity = _identity(plan)
     draw = int(hashlib.md5(f"{style.seed}|form|{identity}".encode()).hexdigest()[:12], 16)
     form, question, answer = wanted[draw % len(wanted)]
     sample_id = uuid.uuid5(_NAMESPACE, f"{style.seed}|{identity}|{answer}").hex
-    wordings = [word.question for word in wanted + plan.turned if word.answer == answer]
-    objects = [world.written(fact) for fact in plan.facts]
-    if any(text is None for text in objects):
+    wordings = [word.question for word in wanted + plan.swapped if word.answer == answer]
+    evidences = _evidences(plan, entities)
+    if not evidences:
         return Drop("object_not_in_its_sentence")
-    name = world.title if plan.titled else (lambda qid: world.entity(qid).label)
-    evidences = [
-        [name(fact.subject), fact.relation, str(text)]
-        for fact, text in zip(plan.facts, objects, strict=True)
-    ]
-    support = _support(plan, world)
-    answered_by = None
+    answer_id = None
     if not answer:
-        answer, answered_by = str(objects[-1]), _object_id(plan.facts[-1])
-        answered_by = None if answered_by == DATE_ID else answered_by
+        answer, answer_id = evidences[-1].object, _object_id(plan.facts[-1])
+        answer_id = None if answer_id == DATE_ID else answer_id
     elif answer not in ("yes", "no"):
-        answered_by = f"Q{_entity_answered(plan, question, answer, world, style)}"
-    notes = plan.notes | {
-        "template": form,
-        "statements": [fact.statement for fact in plan.facts],
-        "pages": [world.entity(qid).page_id for qid in plan.gold],
-    }
-    return Sample(
-        sample_id, plan.type, question, answer, answered_by, support, evidences,
-        _evidence_ids(plan), plan.gold, plan.chains, notes, wordings,
-    )  # fmt: skip
+        one, two = plan.gold[:2]
+        answer_id = f"Q{one if answer == _slots(entities, style, one)[0] else two}"
+    return GeneratedSample(
+        id=sample_id,
+        type=plan.type,
+        question=question,
+        answer=answer,
+        answer_id=answer_id,
+        supporting_facts=_support(plan, entities),
+        evidences=evidences,
+        evidences_id=_evidence_ids(plan),
+        gold=plan.gold,
+        chains=plan.chains,
+        provenance=msgspec.structs.replace(
+            plan.provenance,
+            template=form,
+            statements=[fact.statement for fact in plan.facts],
+            pages=[entities.entity(qid).page_id for qid in plan.gold],
+        ),
+        wordings=wordings,
+    )
+
+
+def _identity(plan: Plan) -> str:
+    """Name a plan by its type, entities, relations and objects, for draws and ids."""
+    objects = (_object_id(fact) for fact in plan.facts)
+    gold = (f"Q{qid}" for qid in plan.gold)
+    return "|".join([plan.type, *gold, *plan.provenance.relations, *objects])
 
 
 def _object_id(fact: Grounded) -> str:
     return DATE_ID if fact.object >= DATE_BASE else f"Q{fact.object}"
 
 
-def _entity_answered(plan: Plan, question: str, answer: str, world: World, style: Style) -> int:
-    one, two = plan.gold[:2]
-    return one if answer == _slots(world, style, one)[0] else two
+def _evidences(plan: Plan, entities: Entities) -> tuple[Triple, ...]:
+    """Return the facts as their sentences write them; nothing if one sentence does not."""
+    evidences = []
+    for fact in plan.facts:
+        text = entities.written(fact)
+        if text is None:
+            return ()
+        qid = fact.subject
+        subject = entities.title(qid) if plan.titled else entities.entity(qid).label
+        evidences.append(Triple(subject, fact.relation, text))
+    return tuple(evidences)
 
 
-def _support(plan: Plan, world: World) -> list[list[Any]]:
-    """Give the sentences of the facts in the order of the gold pages, each once."""
+def _support(plan: Plan, entities: Entities) -> tuple[Fact, ...]:
+    """Return the sentences of the facts in the order of the gold pages, each once."""
     order = {qid: place for place, qid in enumerate(plan.gold)}
     pairs = sorted({(order[fact.subject], fact.sent_id) for fact in plan.facts})
-    return [[world.title(plan.gold[place]), sent_id] for place, sent_id in pairs]
+    return tuple(Fact(entities.title(plan.gold[place]), sent_id) for place, sent_id in pairs)
 
 
-def _evidence_ids(plan: Plan) -> list[list[str]]:
-    """Give the ids as the release does: all of bridge types, of comparisons only countries'."""
+def _evidence_ids(plan: Plan) -> tuple[TripleIds, ...]:
+    """Return the ids as the release has them: all of bridge types, of comparisons countries'."""
     if plan.titled and plan.facts[-1].relation not in _COUNTRY_NAMES:
-        return []
-    return [[f"Q{fact.subject}", fact.relation, _object_id(fact)] for fact in plan.facts]
+        return ()
+    return tuple(
+        TripleIds(f"Q{fact.subject}", fact.relation, _object_id(fact)) for fact in plan.facts
+    )

@@ -1,6 +1,6 @@
 """From candidates to samples with contexts and splits: three stages.
 
-In: the `chosen_*` tables. Out: `samples.jsonl`, `examples.jsonl` (with contexts) and
+In: the `selected_*` tables. Out: `samples.jsonl`, `examples.jsonl` (with contexts) and
 `splits.json` in the stages' folders, and what was dropped by reason.
 """
 
@@ -10,48 +10,60 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import orjson
+import msgspec
 import pyarrow as pa
 
 from twowiki.generation.contexts import (
     FAR,
     NEAR,
-    PARAGRAPHS,
     Contexts,
     gold_tables,
     hits_table,
     nearest,
 )
-from twowiki.generation.entities import World
+from twowiki.generation.entities import Entities
 from twowiki.generation.queries import CONTEXTS, WANTED, run_queries
 from twowiki.generation.run import Run
-from twowiki.generation.samples import Sample, Style
-from twowiki.generation.selection import TABLE_OF, Row, candidates, choose, entities_of, fault_of
+from twowiki.generation.samples import GeneratedSample, Question, Style
+from twowiki.generation.selection import (
+    DroppedCandidate,
+    read_candidates,
+    select_samples,
+    table_of_type,
+)
 from twowiki.generation.settings import GenerateConfig
-from twowiki.generation.single_hop import probe_scores, rarity_of, read_scores, with_best_paragraph
+from twowiki.generation.single_hop import (
+    lexical_scores,
+    read_scores,
+    with_best_paragraph,
+    word_rarity,
+)
 from twowiki.generation.splits import assign_splits
 from twowiki.generation.tables import write_part
 from twowiki.io.files import replacing, write_json
 from twowiki.io.stages import fingerprint_of
 
 BALANCED = ("comparison", "bridge_comparison")
+T = TypeVar("T")
 
 
-def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Read the lines of one of our own files."""
+def read_json_lines(path: Path, shape: type[T]) -> Iterator[T]:
+    """Read the lines of a file that a stage wrote, each in the given shape."""
+    decoder = msgspec.json.Decoder(shape)
     with open(path, "rb") as stream:
         for line in stream:
-            yield orjson.loads(line)
+            yield decoder.decode(line)
 
 
-def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
-    """Write one of our own files in one step; give the number of lines."""
+def write_lines(path: Path, records: Iterable[Any]) -> int:
+    """Write records as JSON lines in one step; return the number of lines."""
+    encoder = msgspec.json.Encoder()
     count = 0
     with replacing(path, "wb") as stream:
         for record in records:
-            stream.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
+            stream.write(encoder.encode(record) + b"\n")
             count += 1
     return count
 
@@ -63,99 +75,99 @@ def _template_texts() -> list[str]:
 
 
 def make_samples(run: Run) -> None:
-    """Word the candidates; keep as many of each type as were asked for."""
+    """Word the candidates; keep the number of each type that the settings ask for."""
     config = run.config
-    settings = config.said() | {"templates": _template_texts()}
-    # Contexts may yet drop a sample: some more are made, and the surplus goes at the end.
-    most = {
-        kind: None if limit is None else limit + 20
-        for kind, limit in ((kind, config.limit_of(kind)) for kind in config.types)
-    }
+    settings = config.to_dict() | {"templates": _template_texts()}
 
     def make(folder: Path) -> Mapping[str, Any]:
-        rows: dict[str, list[Row]] = {
-            kind: candidates(run.tables[TABLE_OF[kind]], kind, most[kind]) for kind in config.types
-        }
-        qids = sorted({qid for found in rows.values() for qid in entities_of(found)})
-        _write_wanted(run, folder, qids)
-        world = World(folder)
-        style = Style(config.title_case, config.seed)
-        asked: set[str] = set()
-        records: list[dict[str, Any]] = []
-        dropped: list[tuple[str, Row, str]] = []
-        for kind in config.types:
-            share = config.yes_share if kind in BALANCED and not config.every else None
-            chosen = choose(
-                rows[kind], kind, world, style, most=most[kind], yes_share=share, asked=asked
-            )
-            records += [_record(sample) for sample in chosen.samples]
-            dropped += chosen.dropped
-        write_lines(folder / "samples.jsonl", records)
-        write_lines(
-            folder / "dropped.jsonl",
-            ({"type": kind, "reason": reason, "candidate": row} for kind, row, reason in dropped),
-        )
-        write_lines(folder / "aliases.jsonl", _aliases(records, world))
-        kinds = Counter(f"{kind}/{reason}" for kind, _, reason in dropped)
-        return {"samples": len(records), "dropped": dict(sorted(kinds.items()))}
+        samples, dropped, entities = _select(run, folder)
+        write_lines(folder / "samples.jsonl", samples)
+        write_lines(folder / "dropped.jsonl", dropped)
+        write_lines(folder / "aliases.jsonl", _aliases(samples, entities))
+        reasons = Counter(f"{entry.type}/{entry.reason}" for entry in dropped)
+        return {"samples": len(samples), "dropped": dict(sorted(reasons.items()))}
 
     run.stage("samples", make, settings=settings, queries=WANTED)
 
 
-def _write_wanted(run: Run, folder: Path, qids: list[int]) -> None:
-    write_part(folder / "wanted", "part-00000", pa.table({"qid": pa.array(qids, pa.int64())}))
-    tables = dict(run.tables) | {"wanted": folder / "wanted"}
-    run_queries(run.engine, WANTED, tables, folder)
+def _select(
+    run: Run, folder: Path
+) -> tuple[list[GeneratedSample], list[DroppedCandidate], Entities]:
+    """Return samples, dropped candidates and the entities that the candidates name."""
+    config = run.config
+    # Contexts may drop a sample: 20 more are made, and the surplus is cut at the end.
+    most = {
+        kind: None if limit is None else limit + 20
+        for kind, limit in ((kind, config.limit_of(kind)) for kind in config.types)
+    }
+    candidates = {
+        kind: read_candidates(run.tables[table_of_type(kind)], kind, most[kind])
+        for kind in config.types
+    }
+    qids = {qid for rows in candidates.values() for row in rows for qid in row.entities}
+    wanted = pa.table({"qid": pa.array(sorted(qids), pa.int64())})
+    write_part(folder / "wanted", "part-00000", wanted)
+    run_queries(run.engine, WANTED, dict(run.tables) | {"wanted": folder / "wanted"}, folder)
+    entities = Entities(folder)
+    style = Style(config.title_case, config.seed)
+    known_questions: set[str] = set()
+    samples: list[GeneratedSample] = []
+    dropped: list[DroppedCandidate] = []
+    for kind in config.types:
+        balanced = kind in BALANCED and not config.exhaustive
+        selection = select_samples(
+            candidates[kind],
+            kind,
+            entities,
+            style,
+            most=most[kind],
+            yes_share=config.yes_share if balanced else None,
+            known_questions=known_questions,
+        )
+        samples += selection.samples
+        dropped += selection.dropped
+    return samples, dropped, entities
 
 
-def _record(sample: Sample) -> dict[str, Any]:
-    record = sample._asdict()
-    return record | {"_id": record["id"]}
-
-
-def _aliases(records: list[dict[str, Any]], world: World) -> Iterator[dict[str, Any]]:
-    """Give the alias lines of every entity that is an answer or stands in an evidence."""
-    named = {record["answer_id"] for record in records}
-    for record in records:
-        for subject, _, target in record["evidences_id"]:
-            named |= {subject, target}
+def _aliases(samples: Iterable[GeneratedSample], entities: Entities) -> Iterator[dict[str, Any]]:
+    """Return the alias line of every entity that is an answer or part of an evidence."""
+    named: set[str | None] = set()
+    for sample in samples:
+        named.add(sample.answer_id)
+        for triple in sample.evidences_id:
+            named |= {triple.subject_id, triple.object_id}
     for qid in sorted(int(name[1:]) for name in named if name and name[0] == "Q"):
-        if qid not in world:
+        if qid not in entities:
             continue
-        names = world.names(qid)
+        names = entities.names(qid)
         demonyms = sorted({name.text for name in names if name.kind == "demonym"})
         others = sorted({name.text for name in names if name.kind != "demonym"})
         yield {"Q_id": f"Q{qid}", "aliases": others, "demonyms": demonyms}
 
 
 def make_contexts(run: Run) -> None:
-    """Give every sample nine or so neighbours of its gold paragraphs, ten in all."""
+    """Add distractors to the gold paragraphs of every sample, up to ten paragraphs."""
     config = run.config
-    samples = list(read_json_lines(run.resources.work / "samples" / "samples.jsonl"))
+    path = run.resources.work / "samples" / "samples.jsonl"
+    samples = list(read_json_lines(path, GeneratedSample))
 
     def make(folder: Path) -> Mapping[str, Any]:
-        contexts = _place(run, folder, samples)
+        contexts = _find_distractors(run, folder, samples)
         counts: Counter[str] = Counter()
-        left: Counter[str] = Counter()
+        kept: Counter[str] = Counter()
 
-        def examples() -> Iterator[dict[str, Any]]:
+        def examples() -> Iterator[GeneratedSample]:
             for number, sample in enumerate(samples):
-                kind = sample["type"]
-                limit = config.limit_of(kind)
+                limit = config.limit_of(sample.type)
                 found = contexts.of(number, sample, config.seed)
                 if found is None:
-                    counts[f"{kind}/too_few_distractors"] += 1
-                elif limit is not None and left[kind] >= limit:
-                    counts[f"{kind}/beyond_the_limit"] += 1
+                    counts[f"{sample.type}/too_few_distractors"] += 1
+                elif limit is not None and kept[sample.type] >= limit:
+                    counts[f"{sample.type}/beyond_the_limit"] += 1
                 else:
+                    kept[sample.type] += 1
                     context, tier = found
-                    finished = sample | {"context": context, "tier": tier}
-                    fault = fault_of(finished, PARAGRAPHS)
-                    if fault:
-                        counts[f"{kind}/{fault}"] += 1
-                        continue
-                    left[kind] += 1
-                    yield finished
+                    yield msgspec.structs.replace(sample, context=context, tier=tier)
 
         total = write_lines(folder / "examples.jsonl", examples())
         return {"examples": total, "dropped": dict(sorted(counts.items()))}
@@ -164,10 +176,10 @@ def make_contexts(run: Run) -> None:
     run.stage("contexts", make, settings=limits, queries=CONTEXTS)
 
 
-def _place(run: Run, folder: Path, samples: list[dict[str, Any]]) -> Contexts:
-    """Find distractors among the 50 nearest; for samples that fall short among 200, any type."""
+def _find_distractors(run: Run, folder: Path, samples: list[GeneratedSample]) -> Contexts:
+    """Take distractors from the 50 nearest pages; samples that fall short from 200, any type."""
     ranked = nearest(samples, run.tables["linked"])
-    near = Contexts()
+    contexts = Contexts()
     numbers: Iterable[int] = range(len(samples))
     for name, depth in (("near", NEAR), ("far", FAR)):
         tables = dict(run.tables)
@@ -176,17 +188,17 @@ def _place(run: Run, folder: Path, samples: list[dict[str, Any]]) -> Contexts:
             write_part(folder / name / table, "part-00000", found)
             tables[table] = folder / name / table
         run_queries(run.engine, CONTEXTS, tables, folder / name)
-        near.add(folder / name / "distractors", folder / name / "context_pages")
-        numbers = near.short(samples)
+        contexts.add(folder / name / "distractors", folder / name / "context_pages")
+        numbers = contexts.short(samples)
         if not numbers:
             break
-    return near
+    return contexts
 
 
-def _single_hop(config: GenerateConfig, samples: list[dict[str, Any]]) -> dict[str, float]:
-    """Score the samples by the reader that was asked for."""
+def _single_hop_scores(config: GenerateConfig, samples: list[Question]) -> dict[str, float]:
+    """Score the samples by the single-hop reader of the settings."""
     if config.probe == "lexical":
-        return probe_scores(samples, config.seed)
+        return lexical_scores(samples, config.seed)
     if config.probe.startswith("file:"):
         return read_scores(Path(config.probe.removeprefix("file:")), samples)
     from twowiki.generation.single_hop_encoder import encoder_scores
@@ -195,15 +207,15 @@ def _single_hop(config: GenerateConfig, samples: list[dict[str, Any]]) -> dict[s
 
 
 def make_splits(run: Run) -> None:
-    """Score every sample by the single-hop reader and deal the samples out."""
+    """Score every sample by the single-hop reader and assign the samples to splits."""
     config = run.config
     path = run.resources.work / "contexts" / "examples.jsonl"
 
     def make(folder: Path) -> Mapping[str, Any]:
-        rarity = rarity_of(sample["question"] for sample in read_json_lines(path))
-        samples = list(with_best_paragraph(read_json_lines(path), rarity))
-        scores = _single_hop(config, samples)
-        splits = assign_splits(samples, scores, config.seed, keep_all=config.every)
+        rarity = word_rarity(sample.question for sample in read_json_lines(path, Question))
+        samples = list(with_best_paragraph(read_json_lines(path, Question), rarity))
+        scores = _single_hop_scores(config, samples)
+        splits = assign_splits(samples, scores, config.seed, keep_all=config.exhaustive)
         write_json(folder / "splits.json", splits.of, indent=0)
         write_json(folder / "scores.json", scores, indent=0)
         mean = round(100 * sum(scores.values()) / max(1, len(scores)), 2)

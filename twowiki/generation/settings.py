@@ -87,12 +87,12 @@ class GenerateConfig:
         return max((limit for limit in limits if limit is not None), default=None)
 
     @property
-    def every(self) -> bool:
-        """Whether all candidates are asked for."""
+    def exhaustive(self) -> bool:
+        """Whether all candidates become samples."""
         return self.limit_per_type is None
 
-    def said(self) -> dict[str, Any]:
-        """Give the settings without the paths, for reports."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings without the paths, for reports."""
         settings = asdict(self)
         del settings["wikidata"], settings["paragraphs"]
         settings["types"] = list(self.types)

@@ -1,9 +1,12 @@
-"""A cheap single-hop reader: which questions does one paragraph give away?
+"""Readers that take no second hop: which questions does one paragraph, or none, give away?
 
-In: samples with their contexts. Out: an F1 for each, from models that never saw its fold. The
-reader takes the one paragraph that shares most words with the question, lists what could be an
-answer there (names, dates, yes, no, the names in the question), and picks by naive Bayes over the
-question's fixed words, the candidate's kind, its place and the word before it.
+In: questions with their contexts and gold answers. Out: an answer or an F1 for each.
+- The lexical reader takes the one paragraph that shares most rare words with the question; its F1
+  decides which samples are easy. `read_scores` takes the F1 of any other reader from a file.
+- Three shortcuts show the difficulty of a data set: the most frequent answer of a kind, the
+  question alone, and every paragraph alone.
+All of them list what could be an answer (names, dates, yes, no, the names in the question). Those
+that learn pick by naive Bayes, and never see the fold of the question that they answer.
 """
 
 from __future__ import annotations
@@ -12,13 +15,17 @@ import hashlib
 import json
 import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import msgspec
+
+from twowiki.data.schema import Example, Paragraph
 from twowiki.errors import DataError, require_file
 from twowiki.generation.dates import MONTHS
+from twowiki.generation.samples import BRIDGE_TYPES, Question
 from twowiki.metric.normalization import normalise_answer
 
 FOLDS = 5
@@ -32,149 +39,97 @@ _NAME = re.compile(
 )
 _WORDS = re.compile(r"[^\W_]+")
 _PAIR = re.compile(r"^(.*?)(?:, | out of | of films )(.+) (?:or|and) (.+?)\?+ ?$")
+# The shortcuts know more spellings of dates and names.
+_ANY_DATE = re.compile(
+    rf"(?:\d{{1,2}}(?:st|nd|rd|th)? (?:{_MONTH}) |(?:{_MONTH}) (?:\d{{1,2}}, )?|\b)\d{{3,4}}\b"
+)
+_ANY_NAME = re.compile(
+    r"[^\W\d_a-z][\w'’.-]*(?:(?:,? (?:of|the|de|in|and|&))*,? [^\W\d_a-z][\w'’.-]*)*"
+)
+_ANY_PAIR = re.compile(r"^\w+ (?:[a-z]+(?:'s)?,? )*([^a-z].*) or (.+?)(?: born first)?\?+ ?$")
 
 
 class Candidate(NamedTuple):
-    """What might be the answer, and what speaks for it."""
+    """A possible answer and its features."""
 
     text: str
     features: tuple[str, ...]
 
 
-def token_f1(said: str, true: str) -> float:
-    """Give the words' F1 of two answers, levelled as the evaluators do."""
-    one, two = normalise_answer(said).split(), normalise_answer(true).split()
+def word_f1(predicted: str, gold: str) -> float:
+    """Return the F1 of the words of two answers, normalized as the evaluators do."""
+    one, two = normalise_answer(predicted).split(), normalise_answer(gold).split()
     same = sum((Counter(one) & Counter(two)).values())
     return 2 * same / (len(one) + len(two)) if same else 0.0
 
 
+def fold_of(key: str) -> int:
+    """Return the fold of a question by its id, with a seed before it where one is used."""
+    return int(hashlib.md5(key.encode()).hexdigest()[:8], 16) % FOLDS
+
+
+class _NaiveBayes:
+    """How often each feature belongs to wrong and right candidates, by fold and in all."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, list[list[int]]] = {}
+
+    def add(self, features: Sequence[str], right: bool, fold: int) -> None:
+        for feature in features:
+            row = self._counts.get(feature)
+            if row is None:
+                row = self._counts[feature] = [[0, 0] for _ in range(FOLDS + 1)]
+            row[fold][right] += 1
+            row[FOLDS][right] += 1
+
+    def odds(self, features: Sequence[str], fold: int) -> float:
+        """Return the mean log odds of features, as the other folds have them."""
+        total = 0.0
+        for feature in features:
+            row = self._counts[feature]
+            wrong, right = row[FOLDS][0] - row[fold][0], row[FOLDS][1] - row[fold][1]
+            total += math.log((right + 0.1) / (wrong + 2.0))
+        return round(total / len(features), 6)
+
+
+def learned_answers(
+    gold: Sequence[str], folds: Sequence[int], candidates: Callable[[int], Iterable[Candidate]]
+) -> list[str]:
+    """Answer every question by what the other folds teach; "" where there is no candidate.
+
+    Args:
+        gold: the gold answers.
+        folds: the fold of each question.
+        candidates: returns the candidates of a question by its position; called twice for each.
+    """
+    learner = _NaiveBayes()
+    for number, (answer, fold) in enumerate(zip(gold, folds, strict=True)):
+        normalized = normalise_answer(answer)
+        for candidate in candidates(number):
+            right = normalise_answer(candidate.text) == normalized
+            learner.add(candidate.features, right, fold)
+    answers = []
+    for number, fold in enumerate(folds):
+        scored = [
+            (learner.odds(candidate.features, fold), -place, candidate.text)
+            for place, candidate in enumerate(candidates(number))
+        ]
+        answers.append(max(scored)[2] if scored else "")
+    return answers
+
+
 def _question_form(question: str) -> str:
-    """Give the question's fixed words: those in lower case, its first word with them."""
+    """Return the question's fixed words: its first word and those in lower case."""
     words = question.rstrip("? ").split()
     fixed = [word for word in words[1:] if word[:1].islower()]
     return " ".join([*words[:1], *fixed[:8]])
 
 
-def _best_paragraph(sample: Mapping[str, Any], rarity: Mapping[str, float]) -> int:
-    """Give the place of the paragraph that holds most of the question's rare words.
-
-    The title counts twice more: a question names its subject by it.
-    """
-    words = sorted(set(_WORDS.findall(sample["question"].casefold())))
-    asked = [(word, rarity.get(word, 0.0)) for word in words if len(word) > 2]
-    best = (-1.0, 0)
-    for place, (title, sentences) in enumerate(sample["context"]):
-        text, named = " ".join(sentences).casefold(), title.casefold()
-        shared = sum(weight for word, weight in asked if word in text)
-        shared += 2 * sum(weight for word, weight in asked if word in named)
-        best = max(best, (round(shared, 6), -place))
-    return -int(best[1])
+# ---- the lexical reader, which decides what is easy
 
 
-def best_paragraphs(samples: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Give for each sample the place of the paragraph that a single-hop reader would take."""
-    rarity = rarity_of(sample["question"] for sample in samples)
-    return [_best_paragraph(sample, rarity) for sample in samples]
-
-
-def with_best_paragraph(
-    samples: Iterable[Mapping[str, Any]], rarity: Mapping[str, float]
-) -> Iterator[dict[str, Any]]:
-    """Give the samples with the one paragraph of their context that the reader takes.
-
-    The rest of a context is nine tenths of the memory.
-    """
-    kept = ("_id", "type", "question", "answer", "gold", "chains")
-    for sample in samples:
-        place = _best_paragraph(sample, rarity)
-        slim = {name: sample[name] for name in kept}
-        yield slim | {"context": [sample["context"][place]]}
-
-
-def _candidates(sample: Mapping[str, Any], paragraph: int) -> Iterator[Candidate]:
-    form = _question_form(sample["question"])
-    title, sentences = sample["context"][paragraph]
-    for text in ("yes", "no"):
-        yield Candidate(text, (f"kind={text}", f"{form}|kind={text}"))
-    pair = _PAIR.match(sample["question"])
-    for place in (2, 3) if pair else ():
-        text = pair[place] if pair else ""
-        own = text.casefold() == title.casefold()
-        yield Candidate(
-            text, ("kind=asked", f"{form}|kind=asked", f"{form}|asked {place} own {own}")
-        )
-    asked = sample["question"].casefold()
-    for number, sentence in enumerate(sentences[:8]):
-        for kind, pattern in (("date", _DATE), ("name", _NAME)):
-            for match in pattern.finditer(sentence):
-                before = sentence[: match.start()].split()[-2:]
-                said = f"kind={kind} asked={match.group().casefold() in asked}"
-                last = (before[-1] if before else "^").casefold()
-                pairing = " ".join(before).casefold()
-                yield Candidate(
-                    match.group(),
-                    (said, f"{form}|{said}", f"{form}|{kind}|{last}", f"{kind}|{pairing}",
-                     f"{form}|{kind}|sentence {min(number, 2)}"),
-                )  # fmt: skip
-
-
-class _Counts:
-    """How often a feature stood with a right and with a wrong candidate."""
-
-    def __init__(self) -> None:
-        self.right: Counter[str] = Counter()
-        self.wrong: Counter[str] = Counter()
-
-    def add(self, features: Sequence[str], right: bool) -> None:
-        (self.right if right else self.wrong).update(features)
-
-
-def _odds(features: Sequence[str], whole: _Counts, fold: _Counts) -> float:
-    odds = 0.0
-    for feature in features:
-        right = whole.right[feature] - fold.right[feature]
-        wrong = whole.wrong[feature] - fold.wrong[feature]
-        odds += math.log((right + 0.1) / (wrong + 2.0))
-    return odds / len(features)
-
-
-def probe_scores(samples: Sequence[Mapping[str, Any]], seed: str) -> dict[str, float]:
-    """Score every sample by a reader trained on the four folds that it is not in.
-
-    Args:
-        samples: records with id, question, context and answer.
-        seed: what the folds are drawn from.
-
-    Returns:
-        F1 by sample id, rounded to four digits.
-    """
-    whole, folds = _Counts(), [_Counts() for _ in range(FOLDS)]
-    places = best_paragraphs(samples)
-    for sample, place in zip(samples, places, strict=True):
-        fold = folds[fold_of(sample["_id"], seed)]
-        answer = normalise_answer(sample["answer"])
-        for candidate in _candidates(sample, place):
-            right = normalise_answer(candidate.text) == answer
-            whole.add(candidate.features, right)
-            fold.add(candidate.features, right)
-    scores = {}
-    for sample, place in zip(samples, places, strict=True):
-        fold = folds[fold_of(sample["_id"], seed)]
-        best = max(
-            (round(_odds(candidate.features, whole, fold), 6), -number, candidate.text)
-            for number, candidate in enumerate(_candidates(sample, place))
-        )
-        scores[sample["_id"]] = round(token_f1(best[2], sample["answer"]), 4)
-    return scores
-
-
-def fold_of(sample_id: str, seed: str) -> int:
-    """Give a sample's fold."""
-    return int(hashlib.md5(f"{seed}|fold|{sample_id}".encode()).hexdigest()[:8], 16) % FOLDS
-
-
-def rarity_of(questions: Iterable[str]) -> dict[str, float]:
-    """Weigh the words of questions: the fewer questions hold one, the more it says."""
+def word_rarity(questions: Iterable[str]) -> dict[str, float]:
+    """Weigh the words of questions: the fewer questions contain one, the more it counts."""
     frequency: Counter[str] = Counter()
     total = 0
     for question in questions:
@@ -183,8 +138,90 @@ def rarity_of(questions: Iterable[str]) -> dict[str, float]:
     return {word: math.log((total + 1) / (count + 0.5)) for word, count in frequency.items()}
 
 
-def read_scores(path: Path, samples: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Read scores of a reader of one's own: JSON lines {"id": ..., "f1": 0 to 1}.
+def _best_paragraph(sample: Question, rarity: Mapping[str, float]) -> int:
+    """Return the position of the paragraph that contains most of the question's rare words.
+
+    The title counts twice more: a question names its subject by it.
+    """
+    words = sorted(set(_WORDS.findall(sample.question.casefold())))
+    weights = [(word, rarity.get(word, 0.0)) for word in words if len(word) > 2]
+    best = (-1.0, 0)
+    for position, (title, sentences) in enumerate(sample.context):
+        text, folded_title = " ".join(sentences).casefold(), title.casefold()
+        shared = sum(weight for word, weight in weights if word in text)
+        shared += 2 * sum(weight for word, weight in weights if word in folded_title)
+        best = max(best, (round(shared, 6), -position))
+    return -int(best[1])
+
+
+def with_best_paragraph(
+    samples: Iterable[Question], rarity: Mapping[str, float]
+) -> Iterator[Question]:
+    """Return the samples with only the paragraph that a single-hop reader takes.
+
+    The rest of a context is nine tenths of the memory.
+    """
+    for sample in samples:
+        best = sample.context[_best_paragraph(sample, rarity)]
+        yield msgspec.structs.replace(sample, context=(best,))
+
+
+def best_paragraphs(samples: Sequence[Question]) -> list[Paragraph]:
+    """Return for each sample the paragraph that a single-hop reader takes."""
+    rarity = word_rarity(sample.question for sample in samples)
+    return [sample.context[_best_paragraph(sample, rarity)] for sample in samples]
+
+
+def _lexical_candidates(question: str, paragraph: Paragraph) -> Iterator[Candidate]:
+    form = _question_form(question)
+    for text in ("yes", "no"):
+        yield Candidate(text, (f"kind={text}", f"{form}|kind={text}"))
+    pair = _PAIR.match(question)
+    for place in (2, 3) if pair else ():
+        text = pair[place] if pair else ""
+        own = text.casefold() == paragraph.title.casefold()
+        yield Candidate(
+            text, ("kind=asked", f"{form}|kind=asked", f"{form}|asked {place} own {own}")
+        )
+    folded = question.casefold()
+    for number, sentence in enumerate(paragraph.sentences[:8]):
+        for kind, pattern in (("date", _DATE), ("name", _NAME)):
+            for match in pattern.finditer(sentence):
+                before = sentence[: match.start()].split()[-2:]
+                known = f"kind={kind} asked={match.group().casefold() in folded}"
+                last = (before[-1] if before else "^").casefold()
+                pairing = " ".join(before).casefold()
+                yield Candidate(
+                    match.group(),
+                    (known, f"{form}|{known}", f"{form}|{kind}|{last}", f"{kind}|{pairing}",
+                     f"{form}|{kind}|sentence {min(number, 2)}"),
+                )  # fmt: skip
+
+
+def lexical_scores(samples: Sequence[Question], seed: str) -> dict[str, float]:
+    """Score every sample by a reader trained on the four folds that it is not in.
+
+    Args:
+        samples: with their contexts, or only the best paragraph of each.
+        seed: what the folds are drawn from.
+
+    Returns:
+        F1 (0 to 1) by sample id, rounded to four digits.
+    """
+    paragraphs = best_paragraphs(samples)
+    answers = learned_answers(
+        [sample.answer for sample in samples],
+        [fold_of(f"{seed}|fold|{sample.id}") for sample in samples],
+        lambda number: _lexical_candidates(samples[number].question, paragraphs[number]),
+    )
+    return {
+        sample.id: round(word_f1(answer, sample.answer), 4)
+        for sample, answer in zip(samples, answers, strict=True)
+    }
+
+
+def read_scores(path: Path, samples: Sequence[Question]) -> dict[str, float]:
+    """Read the scores of another reader: JSON lines {"id": ..., "f1": 0 to 1}.
 
     Raises:
         DataError: for a line of another shape, or a sample without a score.
@@ -202,7 +239,7 @@ def read_scores(path: Path, samples: Sequence[Mapping[str, Any]]) -> dict[str, f
                 raise DataError(
                     "not a score", file=path, record=number, remedy='Write {"id": ..., "f1": ...}.'
                 ) from error
-    missing = [sample["_id"] for sample in samples if sample["_id"] not in scores]
+    missing = [sample.id for sample in samples if sample.id not in scores]
     if missing:
         raise DataError(
             f"{len(missing):,} samples have no score",
@@ -210,4 +247,89 @@ def read_scores(path: Path, samples: Sequence[Mapping[str, Any]]) -> dict[str, f
             record=missing[0],
             remedy="Score the samples of work/contexts/examples.jsonl.",
         )
-    return {sample["_id"]: scores[sample["_id"]] for sample in samples}
+    return {sample.id: scores[sample.id] for sample in samples}
+
+
+# ---- shortcuts, which must not answer a good data set
+
+
+def _answer_kind(example: Example) -> str:
+    """Return the kind of the gold answer: yes/no, one of those compared, date, or the relation."""
+    answer = example.answer or ""
+    if answer in ("yes", "no"):
+        return "yes/no"
+    if example.type not in BRIDGE_TYPES:
+        return "compared"
+    return "date" if _ANY_DATE.fullmatch(answer) else example.evidences[-1].relation
+
+
+def majority_answers(examples: Sequence[Example]) -> list[str]:
+    """Answer with the most frequent answer of the same kind in the other folds."""
+    kinds = [(_answer_kind(example), fold_of(example.id)) for example in examples]
+    whole: dict[str, Counter[str]] = defaultdict(Counter)
+    inside: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
+    for example, (kind, fold) in zip(examples, kinds, strict=True):
+        whole[kind][example.answer or ""] += 1
+        inside[kind, fold][example.answer or ""] += 1
+    best: dict[tuple[str, int], str] = {}
+    for kind, counts in whole.items():
+        for fold in range(FOLDS):
+            left = counts - inside[kind, fold]
+            best[kind, fold] = min(left, key=lambda text: (-left[text], text), default="")
+    return [best[key] for key in kinds]
+
+
+def _from_question(question: str, frequent: Sequence[str]) -> Iterator[Candidate]:
+    form = _question_form(question)
+    for text in ("yes", "no", *frequent):
+        yield Candidate(text, (f"{form}|{text}", f"said {text}"))
+    pair = _ANY_PAIR.match(question)
+    for place in (1, 2) if pair else ():
+        text = pair[place] if pair else ""
+        yield Candidate(text, (f"{form}|asked {place}", f"asked {place}"))
+
+
+def _from_paragraphs(example: Example) -> Iterator[Candidate]:
+    form, folded = _question_form(example.question), example.question.casefold()
+    yield from _from_question(example.question, ())
+    for title, sentences in example.context:
+        own = f"title asked {title.split(' (')[0].casefold() in folded}"
+        for number, sentence in enumerate(sentences[:6]):
+            for kind, pattern in (("date", _ANY_DATE), ("name", _ANY_NAME)):
+                for match in pattern.finditer(sentence):
+                    before = " ".join(sentence[: match.start()].split()[-2:]).casefold()
+                    known = f"{kind} asked {match.group().casefold() in folded}"
+                    yield Candidate(match.group(), (
+                        f"{form}|{known}|{own}", f"{form}|{kind}|{before}",
+                        f"{known}|{before}|{own}", f"{form}|{kind}|{min(number, 2)}|{own}",
+                    ))  # fmt: skip
+
+
+def _learned(
+    examples: Sequence[Example], candidates: Callable[[Example], Iterable[Candidate]]
+) -> list[str]:
+    gold = [example.answer or "" for example in examples]
+    folds = [fold_of(example.id) for example in examples]
+    return learned_answers(gold, folds, lambda number: candidates(examples[number]))
+
+
+def question_only_answers(examples: Sequence[Example]) -> list[str]:
+    """Answer from the question alone: yes, no, its names, frequent answers of its form."""
+    by_form: dict[str, Counter[str]] = defaultdict(Counter)
+    for example in examples:
+        by_form[_question_form(example.question)][example.answer or ""] += 1
+    frequent = {
+        form: sorted(counts, key=lambda text: (-counts[text], text))[:12]
+        for form, counts in by_form.items()
+    }
+    return _learned(
+        examples,
+        lambda example: _from_question(
+            example.question, frequent[_question_form(example.question)]
+        ),
+    )
+
+
+def one_paragraph_answers(examples: Sequence[Example]) -> list[str]:
+    """Read each paragraph alone and return the answer with the best odds."""
+    return _learned(examples, _from_paragraphs)

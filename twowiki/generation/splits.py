@@ -1,6 +1,6 @@
 """Which split a sample goes to: solved ones to train, the rest in three, no entity chain in two.
 
-In: samples with the chains of entities that they walk, and the single-hop reader's F1. Out: a
+In: samples with the chains of entities that they link, and the single-hop reader's F1. Out: a
 split for each, and what a random split would have leaked. Pure.
 """
 
@@ -11,14 +11,16 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from twowiki.generation.samples import Question
+
 TRAIN_MEDIUM, TRAIN_HARD, DEV, TEST = "train-medium", "train-hard", "dev", "test"
-FILES = {TRAIN_MEDIUM: "train", TRAIN_HARD: "train", DEV: "dev", TEST: "test"}
+FILE_OF_SPLIT = {TRAIN_MEDIUM: "train", TRAIN_HARD: "train", DEV: "dev", TEST: "test"}
 SOLVED_F1 = 0.5
 _HARD = (TRAIN_HARD, DEV, TEST)
 
 
 class Splits(NamedTuple):
-    """The split of each sample by id ("" drops it), and what the report says of them."""
+    """The split of each sample by id ("" drops it), and what the report shows of them."""
 
     of: dict[str, str]
     level: str
@@ -26,17 +28,14 @@ class Splits(NamedTuple):
     dropped: Counter[str]
 
 
-Chains = list[tuple[int, ...]]
-
-
-def chains_of(sample: Mapping[str, Any], level: str) -> Chains:
-    """Give what may not stand in two splits: each link of two entities, or all gold entities."""
+def chains_of(sample: Question, level: str) -> list[tuple[int, ...]]:
+    """Return what may not be in two splits: each link of two entities, or all gold entities."""
     if level == "whole chain":
-        return [tuple(sorted(sample["gold"]))]
-    return [tuple(sorted(chain)) for chain in sample["chains"]]
+        return [tuple(sorted(sample.gold))]
+    return [tuple(sorted(chain)) for chain in sample.chains]
 
 
-def _groups(samples: Sequence[Mapping[str, Any]], level: str) -> list[list[int]]:
+def _groups(samples: Sequence[Question], level: str) -> list[list[int]]:
     """Group samples that share a chain, directly or through others."""
     parent = list(range(len(samples)))
 
@@ -59,16 +58,16 @@ def _groups(samples: Sequence[Mapping[str, Any]], level: str) -> list[list[int]]
 
 
 def assign_splits(
-    samples: Sequence[Mapping[str, Any]],
+    samples: Sequence[Question],
     scores: Mapping[str, float],
     seed: str,
     *,
     keep_all: bool,
 ) -> Splits:
-    """Deal samples into train-medium, train-hard, dev and test.
+    """Assign samples to train-medium, train-hard, dev and test.
 
     Args:
-        samples: records with id, type, gold and chains.
+        samples: with id, type, gold and chains.
         scores: the single-hop reader's F1 by id.
         seed: what the order is drawn from.
         keep_all: drop nothing; else a solved sample whose chain is held out is dropped where dev
@@ -77,11 +76,11 @@ def assign_splits(
     level = "link"
     groups = _groups(samples, level)
     if groups and max(map(len, groups)) > len(samples) / 2:
-        level = "whole chain"  # everything hangs together by single links
+        level = "whole chain"  # single links connect nearly everything
         groups = _groups(samples, level)
-    solved = [scores[sample["_id"]] >= SOLVED_F1 for sample in samples]
-    deal = _Deal(samples, solved, seed)
-    ordered = sorted(groups, key=lambda group: _draw(samples[group[0]]["_id"], seed))
+    solved = [scores[sample.id] >= SOLVED_F1 for sample in samples]
+    deal = _Deal(samples, solved)
+    ordered = sorted(groups, key=lambda group: _draw(samples[group[0]].id, seed))
     mixed = []
     for group in ordered:
         if not any(solved[place] for place in group):
@@ -103,17 +102,15 @@ def assign_splits(
             for place in group:
                 if solved[place]:
                     deal.split[place] = TRAIN_MEDIUM
-    of = {sample["_id"]: split for sample, split in zip(samples, deal.split, strict=True)}
+    of = {sample.id: split for sample, split in zip(samples, deal.split, strict=True)}
     return Splits(of, level, _leaks(samples, deal.split, solved, seed), dropped)
 
 
 class _Deal:
-    """Deals groups of unsolved samples so that every type is spread evenly over three splits."""
+    """Assigns groups of unsolved samples so that every type is spread evenly over three splits."""
 
-    def __init__(
-        self, samples: Sequence[Mapping[str, Any]], solved: Sequence[bool], seed: str
-    ) -> None:
-        self.types = [sample["type"] for sample in samples]
+    def __init__(self, samples: Sequence[Question], solved: Sequence[bool]) -> None:
+        self.types = [sample.type for sample in samples]
         self.split = [""] * len(samples)
         self.filled: dict[str, Counter[str]] = {name: Counter() for name in _HARD}
         unsolved = Counter(kind for kind, done in zip(self.types, solved, strict=True) if not done)
@@ -125,7 +122,7 @@ class _Deal:
             self.filled[split][self.types[place]] += 1
 
     def neediest(self, group: Sequence[int]) -> str:
-        """Give the split that lacks most of what the group holds; ties go dev, test, train."""
+        """Return the split that lacks most of the group's types; ties go dev, test, train."""
 
         def lack(split: str) -> float:
             return sum(
@@ -136,7 +133,7 @@ class _Deal:
         return max((DEV, TEST, TRAIN_HARD), key=lambda split: round(lack(split), 9))
 
     def short(self, group: Sequence[int]) -> str:
-        """Give dev or test if it is short of every type in the group; "" if neither is."""
+        """Return dev or test if it is short of every type in the group; "" if neither is."""
         for split in sorted((DEV, TEST), key=lambda name: sum(self.filled[name].values())):
             if all(
                 self.filled[split][self.types[place]] < 0.8 * self.third[self.types[place]]
@@ -151,7 +148,7 @@ def _draw(sample_id: str, seed: str) -> str:
 
 
 def _leaks(
-    samples: Sequence[Mapping[str, Any]],
+    samples: Sequence[Question],
     split: Sequence[str],
     solved: Sequence[bool],
     seed: str,
@@ -159,20 +156,20 @@ def _leaks(
     """Count held-out samples that share a link with train: in this split, and in a random one."""
     unsolved = sorted(
         (place for place, done in enumerate(solved) if not done),
-        key=lambda place: _draw(samples[place]["_id"], f"{seed}|random"),
+        key=lambda place: _draw(samples[place].id, f"{seed}|random"),
     )
     random_split = ["train" if done else "" for done in solved]
     for rank, place in enumerate(unsolved):
         random_split[place] = _HARD[rank % 3]
-    ours = [FILES.get(name, "") for name in split]
-    theirs = [FILES.get(name, name) for name in random_split]
+    ours = [FILE_OF_SPLIT.get(name, "") for name in split]
+    theirs = [FILE_OF_SPLIT.get(name, name) for name in random_split]
     return {
         "this split": _shared(samples, ours),
         "random split of the unsolved, as in the paper": _shared(samples, theirs),
     }
 
 
-def _shared(samples: Sequence[Mapping[str, Any]], files: Sequence[str]) -> dict[str, int]:
+def _shared(samples: Sequence[Question], files: Sequence[str]) -> dict[str, int]:
     trained = {level: set() for level in ("link", "whole chain")}  # type: dict[str, set[Any]]
     for sample, file in zip(samples, files, strict=True):
         if file == "train":

@@ -127,7 +127,7 @@ UNIQUE = {
     "days": ("o",),
     "written_days": ("o", "norm"),
     "linked": ("qid",),
-    "twins": ("qid",),
+    "duplicates": ("qid",),
     "facts": ("s", "p", "o"),
     "subject_facts": ("s", "p", "o"),
     "types": ("qid",),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from twowiki.errors import DataError
-from twowiki.generation.difficulty import READERS, measure_difficulty, read_records
+from twowiki.generation.difficulty import READERS, measure_difficulty, read_gold_examples
 from twowiki.io.files import write_json, write_text
 from twowiki.io.stages import key_of, run_stage
 from twowiki.worlds.dumps import PARAGRAPHS, REPORT, WIKIDATA, write_world
@@ -133,7 +133,7 @@ def world_files(options: Mapping[str, Any], cache: Path, code: str) -> dict[str,
         world |= {name: int(world[name])} if name in world else {}
     settings = make_world_config(world)
     asked = {name: options[name] for name in OPTION_NAMES if name in options}
-    key = key_of({"world": settings.said(), "options": asked, "code": code})
+    key = key_of({"world": settings.to_dict(), "options": asked, "code": code})
     folder = cache / "twowiki-worlds" / key
     run_stage(folder, key, partial(_generate, settings, asked), shared=True, quiet=True)
     splits = {"train": "train", "validation": "dev", "test": "test"}
@@ -169,7 +169,7 @@ def prepare_dumps(config: WorldConfig, folder: Path) -> tuple[Path, Path]:
     """Write a world's dumps into a folder, unless it holds just these; give their paths."""
     done = folder / REPORT
     try:
-        same = json.loads(done.read_text(encoding="utf-8"))["settings"] == config.said()
+        same = json.loads(done.read_text(encoding="utf-8"))["settings"] == config.to_dict()
     except (OSError, ValueError, KeyError, TypeError):
         same = False
     dumps = folder / WIKIDATA, folder / PARAGRAPHS
@@ -182,8 +182,8 @@ def prepare_dumps(config: WorldConfig, folder: Path) -> tuple[Path, Path]:
 
 def add_difficulty(config: WorldConfig, out: Path, report: Mapping[str, Any]) -> dict[str, Any]:
     """Measure a generated folder's difficulty; add it and the world's settings to its reports."""
-    difficulty = measure_difficulty(read_records(out))
-    whole = {**report, "world": config.said(), "difficulty": difficulty}
+    difficulty = measure_difficulty(read_gold_examples(out))
+    whole = {**report, "world": config.to_dict(), "difficulty": difficulty}
     write_json(out / "report.json", whole)
     page = out / "report.html"
     text = page.read_text(encoding="utf-8")

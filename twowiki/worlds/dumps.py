@@ -59,7 +59,7 @@ def write_world(config: WorldConfig, out: Path) -> dict[str, Any]:
     for number in range(len(world.registry)):
         kind = world.registry.kind(number)
         kinds[kind] = kinds.get(kind, 0) + 1
-    report = {"settings": config.said(), "counts": counts, "entities by kind": kinds}
+    report = {"settings": config.to_dict(), "counts": counts, "entities by kind": kinds}
     write_json(out / REPORT, report)
     return report
 

@@ -52,8 +52,8 @@ class WorldConfig:
                 )
         object.__setattr__(self, "seed", str(self.seed))
 
-    def said(self) -> dict[str, Any]:
-        """Give the settings by name, for reports and keys."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings by name, for reports and keys."""
         return {**asdict(self), "version": VERSION}
 
     @property

@@ -21,29 +21,29 @@ neighbour AS (
          LEAD(high) OVER w AS high2
   FROM film
   CROSS JOIN settings x
-  WHERE x.every = 0
+  WHERE x.exhaustive = 0
   WINDOW w AS (PARTITION BY r1, r2, cell ORDER BY k, film)
 ),
-twin AS (
+same_value AS (
   SELECT r1, r2, kind, film AS f1, human AS h1, low AS low1, high AS high1,
          LEAD(film) OVER w AS f2, LEAD(human) OVER w AS h2, LEAD(low) OVER w AS low2,
          LEAD(high) OVER w AS high2
   FROM film
   CROSS JOIN settings x
-  WHERE x.every = 0 AND kind = 'same'
+  WHERE x.exhaustive = 0 AND kind = 'same'
   WINDOW w AS (PARTITION BY r1, r2, o, cell ORDER BY k, film)
 ),
 pair AS (
   SELECT r1, r2, kind, f1, h1, low1, high1, f2, h2, low2, high2 FROM neighbour WHERE f2 IS NOT NULL
   UNION
-  SELECT r1, r2, kind, f1, h1, low1, high1, f2, h2, low2, high2 FROM twin WHERE f2 IS NOT NULL
+  SELECT r1, r2, kind, f1, h1, low1, high1, f2, h2, low2, high2 FROM same_value WHERE f2 IS NOT NULL
   UNION
   SELECT one.r1, one.r2, one.kind, one.film AS f1, one.human AS h1, one.low AS low1,
          one.high AS high1, two.film AS f2, two.human AS h2, two.low AS low2, two.high AS high2
   FROM film one
   JOIN film two ON two.r1 = one.r1 AND two.r2 = one.r2 AND two.film > one.film
   CROSS JOIN settings x
-  WHERE x.every = 1
+  WHERE x.exhaustive = 1
 ),
 once AS (
   SELECT p.*,

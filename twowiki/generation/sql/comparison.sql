@@ -20,16 +20,16 @@ neighbour AS (
          LEAD(o) OVER w AS o2
   FROM member
   CROSS JOIN settings x
-  WHERE x.every = 0
+  WHERE x.exhaustive = 0
   WINDOW w AS (PARTITION BY class, relation, kind ORDER BY k, s)
 ),
-twin AS (
+same_value AS (
   SELECT class, place, type, relation, kind, s AS s1, low AS low1, high AS high1, o AS o1,
          LEAD(s) OVER w AS s2, LEAD(low) OVER w AS low2, LEAD(high) OVER w AS high2,
          LEAD(o) OVER w AS o2
   FROM member
   CROSS JOIN settings x
-  WHERE x.every = 0 AND kind = 'same'
+  WHERE x.exhaustive = 0 AND kind = 'same'
   WINDOW w AS (PARTITION BY class, relation, kind, o ORDER BY k, s)
 ),
 pair AS (
@@ -37,7 +37,7 @@ pair AS (
   FROM neighbour WHERE s2 IS NOT NULL
   UNION ALL
   SELECT class, place, type, relation, kind, s1, low1, high1, o1, s2, low2, high2, o2
-  FROM twin WHERE s2 IS NOT NULL
+  FROM same_value WHERE s2 IS NOT NULL
   UNION ALL
   SELECT one.class, one.place, one.type, one.relation, one.kind, one.s AS s1, one.low AS low1,
          one.high AS high1, one.o AS o1, two.s AS s2, two.low AS low2, two.high AS high2,
@@ -47,7 +47,7 @@ pair AS (
     ON two.class = one.class AND two.relation = one.relation AND two.kind = one.kind
     AND two.s > one.s
   CROSS JOIN settings x
-  WHERE x.every = 1
+  WHERE x.exhaustive = 1
 ),
 once AS (
   SELECT p.*,

@@ -1,10 +1,10 @@
 -- One row per value of an entity's relation, best rank only, with the number of values.
 -- Dates that agree on the year are one value, said to the year. Unique: s, p, o.
 WITH best AS (
-  SELECT c.s, c.p, COALESCE(t.twin, c.o) AS o, c.stmt_id, d.year, d.year_o
+  SELECT c.s, c.p, COALESCE(t.original, c.o) AS o, c.stmt_id, d.year, d.year_o
   FROM claims c
   LEFT JOIN days d ON d.o = c.o
-  LEFT JOIN twins t ON t.qid = c.o
+  LEFT JOIN duplicates t ON t.qid = c.o
   WHERE c.best = 1
 ),
 counted AS (

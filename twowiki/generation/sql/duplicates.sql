@@ -14,7 +14,7 @@ named AS (
   GROUP BY l.bare_norm
   HAVING COUNT(*) = 1
 )
-SELECT DISTINCT e.qid, n.qid AS twin
+SELECT DISTINCT e.qid, n.qid AS original
 FROM entities e
 JOIN stated h ON h.s = e.qid
 JOIN named n ON n.bare_norm = e.label_norm
