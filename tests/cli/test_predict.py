@@ -74,13 +74,17 @@ def test_a_run_that_broke_off_goes_on(folder: Path, monkeypatch: pytest.MonkeyPa
     assert sorted(read(folder / "out.json")["answer"]) == sorted(ids)
 
 
-def test_parts_of_other_data_are_not_used(folder: Path) -> None:
+def test_parts_of_another_run_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     parts = folder / "out.json.parts"
     parts.mkdir()
-    (parts / "run.json").write_text("{}", encoding="utf-8")
+    (parts / "run.jsonl").write_text('{"run": {"part": 7}}\n{"part": "0"}\n', encoding="utf-8")
     (parts / "0.json").write_text('[{"id": "stale"}]', encoding="utf-8")
-    assert predict(folder, "dev.json") == 0
+    assert predict(folder, "dev.json") == 2
+    assert "belongs to another run" in capsys.readouterr().err
+    assert (parts / "0.json").exists()
+    assert predict(folder, "dev.json", "--restart") == 0
     assert "stale" not in read(folder / "out.json")["answer"]
+    assert not parts.exists()
 
 
 @pytest.mark.parametrize(

@@ -36,10 +36,10 @@ COMMANDS = {
     "report": ("score:ReportCommand", "a page of scores, errors and examples"),
     "submission": ("score:SubmissionCommand", "the file for the authors' leaderboard"),
     "prompt": ("score:PromptCommand", "questions as prompts for a language model"),
-    "predict": ("predict", "a saved model's predictions on a split"),
-    "push": ("push", "a model, data set, metric or demo to the hub"),
-    "card": ("card", "a trained model's card, from its run's report"),
-    "convert-baseline": ("convert_baseline", "the authors' checkpoint to a model folder"),
+    "predict": ("models:PredictCommand", "a saved model's predictions on a split"),
+    "push": ("models:PushCommand", "a model, data set, metric or demo to the hub"),
+    "card": ("models:CardCommand", "a trained model's card, from its run's report"),
+    "convert-baseline": ("models:ConvertCommand", "the authors' checkpoint to a model folder"),
     "arc-da": ("arc_da", "ARC-DA: statistics, scores, conversion, human ratings, retrieval"),
 }
 ARC_DA = {

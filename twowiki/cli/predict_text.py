@@ -1,179 +1,224 @@
-"""Ask text-to-text and language models: `twowiki predict --model DIR --task TASK DATA OUT`."""
+"""The options of `twowiki predict`, and its prediction with text-to-text and language models."""
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twowiki.errors import DataError
+from twowiki.io.arguments import argument
+from twowiki.io.files import write_json, write_json_lines
 
 if TYPE_CHECKING:
     from twowiki.text2text.prediction import Speaker
     from twowiki.text2text.prompting import Booklet
 
-TASKS = ("arc_da", "two_wiki")
-FORMS = ("closed-book", "gold-context", "full-context")
-BATCH_SIZE = 8
+TEXT = "text-to-text and language models (with --task)"
+QUESTIONS_PER_BATCH = 8
 
 
-def add_text_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what text-to-text and language models take."""
-    group = parser.add_argument_group("text-to-text and language models (with --task)")
-    add = group.add_argument
-    add("--task", choices=TASKS, help="ask in this data set's form, and read texts")
-    add("--shots", type=int, default=0, metavar="N", help="demonstrations before each question")
-    add("--shots-from", metavar="FILE", help="where they come from, e.g. the training split")
-    add("--contexts", metavar="FILE", action="append", default=[],
-        help="arc_da: sentences of `twowiki arc-da retrieve`")  # fmt: skip
-    add("--sentences", type=int, default=10, metavar="N", help="arc_da: at most (default 10)")
-    add("--form", choices=FORMS, default="full-context", help="two_wiki (default: full-context)")
-    add("--max-new-tokens", type=int, metavar="N", help="longest output (default 32; two_wiki 256)")
-    add("--num-beams", type=int, metavar="N", help="beams (default: the model's own, or greedy)")
-    add("--max-prompt-tokens", type=int, default=0, metavar="N", help="longest prompt")
-    add("--limit", type=int, metavar="N", help="ask the first N questions alone")
-    add("--dtype", choices=("auto", "float32", "bfloat16", "float16"), default="auto",
-        help="auto: bfloat16 on a GPU, float32 elsewhere")  # fmt: skip
-    add("--chat", choices=("auto", "yes", "no"), default="auto", help="use the chat template")
-    add("--revision", default="", help="revision of a hub model")
-    add("--seed", type=int, default=0, metavar="N", help="of the demonstrations' choice")
-    add("--restart", action="store_true", help="do not go on from what an earlier run kept")
+@dataclass(frozen=True, kw_only=True)
+class PredictOptions:
+    """The options of a prediction, whatever the model."""
+
+    paths: list[str] = argument(
+        help="MODEL DATA OUT; or DATA OUT after --model MODEL", positional=True, metavar="PATH"
+    )
+    model: str | None = argument(None, "folder of a saved model, or a hub repository")
+    split: str | None = argument(None, "split of DATA, if it has several")
+    config: str | None = argument(None, "config of DATA, if its name does not show it")
+    batch_size: int | None = argument(
+        None, "windows (default: 48) or questions (default: 8) per batch", minimum=1
+    )
+    part: int = argument(480, "examples per part that is kept", minimum=1)
+    scores: Path | None = argument(
+        None, "also write every score and span, one JSON line per question", metavar="FILE"
+    )
+    device: str | None = argument(None, "cpu, cuda, cuda:1, ... (default: cuda if there is one)")
+    revision: str = argument("", "revision of a hub model")
+    trust_remote_code: bool = argument(False, "run the code of a hub repository's model")
+    restart: bool = argument(False, "discard what an interrupted run kept")
+    task: str | None = argument(
+        None, "prompt in this data set's form", choices=("arc_da", "two_wiki"), group=TEXT
+    )
+    shots: int = argument(0, "demonstrations before each question", minimum=0, group=TEXT)
+    shots_from: str | None = argument(
+        None, "their source, e.g. the training split", metavar="FILE", group=TEXT
+    )
+    contexts: list[str] = argument(
+        [], "arc_da: sentences of `twowiki arc-da retrieve`", metavar="FILE", nargs=1, group=TEXT
+    )
+    sentences: int = argument(10, "arc_da: largest number", minimum=1, group=TEXT)
+    form: str = argument(
+        "full-context",
+        "two_wiki",
+        choices=("closed-book", "gold-context", "full-context"),
+        group=TEXT,
+    )
+    max_new_tokens: int | None = argument(
+        None, "longest output (default: 32; two_wiki 256)", minimum=1, group=TEXT
+    )
+    num_beams: int | None = argument(
+        None, "beams (default: the model's own, or greedy)", minimum=1, group=TEXT
+    )
+    max_prompt_tokens: int = argument(
+        0, "longest prompt; 0 = as long as the model allows", minimum=0, group=TEXT
+    )
+    limit: int | None = argument(None, "only the first N questions", minimum=1, group=TEXT)
+    dtype: str = argument(
+        "auto",
+        "auto: bfloat16 on a GPU, float32 elsewhere",
+        choices=("auto", "float32", "bfloat16", "float16"),
+        group=TEXT,
+    )
+    chat: str = argument("auto", "use the chat template", choices=("auto", "yes", "no"), group=TEXT)
+    seed: int = argument(0, "seed of the demonstrations' choice", group=TEXT)
+    data: str = argument("", flag=False)
+    out: str = argument("", flag=False)
 
 
-def run_text(args: argparse.Namespace) -> int:
-    """Predict; give the exit status."""
+def predict_with_text(options: PredictOptions) -> int:
+    """Predict with a text-to-text or language model; return the exit code."""
     from twowiki.text2text.generation import Decoding
     from twowiki.text2text.prediction import LoadOptions, ask_all, load_speaker, longest_prompt
 
-    _check(args)
-    options = LoadOptions(
-        args.revision, args.trust_remote_code, args.device or "", args.dtype, args.chat
+    _check(options)
+    loading = LoadOptions(
+        options.revision,
+        options.trust_remote_code,
+        options.device or "",
+        options.dtype,
+        options.chat,
     )
-    speaker = load_speaker(args.model, options)
+    speaker = load_speaker(str(options.model), loading)
     form = speaker.form or {}
-    usual = form.get("max_new_tokens", 256 if args.task == "two_wiki" else 32)
-    decoding = Decoding(args.num_beams or form.get("num_beams", 1), args.max_new_tokens or usual)
-    asked, booklet = open_booklet(args, speaker)
-    wanted = args.max_prompt_tokens or form.get("max_source_tokens", 0)
+    usual = form.get("max_new_tokens", 256 if options.task == "two_wiki" else 32)
+    decoding = Decoding(
+        options.num_beams or form.get("num_beams", 1), options.max_new_tokens or usual
+    )
+    questions, booklet = _read_questions(options, speaker)
+    wanted = options.max_prompt_tokens or form.get("max_source_tokens", 0)
     records = ask_all(
         speaker,
         booklet,
-        Path(f"{args.out}.outputs.jsonl"),
+        Path(f"{options.out}.outputs.jsonl"),
         decoding,
-        batch_size=args.batch_size or BATCH_SIZE,
+        batch_size=options.batch_size or QUESTIONS_PER_BATCH,
         budget=longest_prompt(speaker, decoding, wanted),
-        restart=args.restart,
+        restart=options.restart,
     )
     predictions = booklet.predictions({name: one["output"] for name, one in records.items()})
-    _write(args, predictions)
-    _say(args, booklet, records)
-    _score(args, asked, predictions)
+    _write(options, predictions)
+    _print_counts(options, booklet, records)
+    _print_scores(options, questions, predictions)
     return 0
 
 
-def open_booklet(args: argparse.Namespace, speaker: Speaker) -> tuple[list[Any], Booklet]:
-    """Read the questions and say how they are asked.
+def _read_questions(options: PredictOptions, speaker: Speaker) -> tuple[list[Any], Booklet]:
+    """Return the questions and their prompts.
 
     Raises:
-        DataError: the model was trained on the other data set, or nothing is asked.
+        DataError: the model was trained on the other data set, or there are no questions.
     """
     trained = speaker.form
-    if trained is not None and trained["task"] != args.task:
-        problem = f"was trained on {trained['task']}, not on {args.task}"
-        raise DataError(problem, file=args.model, field="task")
-    if trained is not None and args.shots:
+    if trained is not None and trained["task"] != options.task:
+        problem = f"was trained on {trained['task']}, not on {options.task}"
+        raise DataError(problem, file=options.model, field="task")
+    if trained is not None and options.shots:
         problem = "was trained on this task and takes no demonstrations"
-        raise DataError(problem, file=args.model, field="shots", remedy="Leave --shots out")
-    return _science(args, trained) if args.task == "arc_da" else _multihop(args, trained)
+        raise DataError(problem, file=options.model, field="shots", remedy="Leave --shots out")
+    read = _read_arc_da if options.task == "arc_da" else _read_two_wiki
+    return read(options, trained)
 
 
-def _science(args: argparse.Namespace, trained: Any) -> tuple[list[Any], Booklet]:
+def _read_arc_da(options: PredictOptions, trained: Any) -> tuple[list[Any], Booklet]:
     from twowiki.arc_da.sources import find_splits, read_gold
     from twowiki.retrieval.arc_da_contexts import read_contexts
     from twowiki.text2text.arc_da_format import Format
     from twowiki.text2text.arc_da_prompts import draw_shots
     from twowiki.text2text.prompting import ArcDaBooklet
 
-    splits = find_splits(args.data)
-    if args.split is None and len(splits) > 1:
-        problem = f"holds several splits: {', '.join(splits)}"
-        raise DataError(problem, file=args.data, remedy="Name one with --split")
-    questions = list(read_gold(args.data, split=args.split).values())[: args.limit]
-    pool = list(read_gold(args.shots_from).values()) if args.shots else []
-    asked = {one.question_id for one in questions}
-    shots = draw_shots([one for one in pool if one.question_id not in asked], args.shots, args.seed)
+    splits = find_splits(options.data)
+    if options.split is None and len(splits) > 1:
+        problem = f"has several splits: {', '.join(splits)}"
+        raise DataError(problem, file=options.data, remedy="Name one with --split")
+    questions = list(read_gold(options.data, split=options.split).values())[: options.limit]
+    pool = list(read_gold(options.shots_from).values()) if options.shots else []  # type: ignore[arg-type]
+    ids = {question.question_id for question in questions}
+    others = [question for question in pool if question.question_id not in ids]
+    shots = draw_shots(others, options.shots, options.seed)
     contexts: dict[str, Sequence[str]] = {}
-    for name in args.contexts:
+    for name in options.contexts:
         contexts |= read_contexts(name)
     form = trained and Format(trained["preset"], trained["mc_target"], trained["order"]).checked()
-    booklet = ArcDaBooklet(questions, contexts, form, sentences=args.sentences, shots=shots)
+    booklet = ArcDaBooklet(questions, contexts, form, sentences=options.sentences, shots=shots)
     return questions, booklet
 
 
-def _multihop(args: argparse.Namespace, trained: Any) -> tuple[list[Any], Booklet]:
+def _read_two_wiki(options: PredictOptions, trained: Any) -> tuple[list[Any], Booklet]:
     from twowiki.data.sources import examples_of
     from twowiki.llm.prompts import draw_shots
     from twowiki.text2text.prompting import TwoWikiBooklet
 
-    examples = list(islice(examples_of(args.data, args.config, args.split), args.limit))
+    config = options.config
+    examples = list(islice(examples_of(options.data, config, options.split), options.limit))
     if not examples:
-        raise DataError("holds no examples", file=args.data)
-    pool = list(examples_of(args.shots_from, args.config, "train")) if args.shots else []
-    asked = {example.id for example in examples}
-    shots = draw_shots([one for one in pool if one.id not in asked], args.shots, args.seed)
-    booklet = TwoWikiBooklet(examples, args.form, trained=trained is not None, shots=shots)
+        raise DataError("has no examples", file=options.data)
+    pool = list(examples_of(options.shots_from, config, "train")) if options.shots else []  # type: ignore[arg-type]
+    ids = {example.id for example in examples}
+    others = [example for example in pool if example.id not in ids]
+    shots = draw_shots(others, options.shots, options.seed)
+    booklet = TwoWikiBooklet(examples, options.form, trained=trained is not None, shots=shots)
     return examples, booklet
 
 
-def _check(args: argparse.Namespace) -> None:
-    for name in ("batch_size", "max_new_tokens", "num_beams", "limit", "sentences"):
-        value = getattr(args, name)
-        if value is not None and value < 1:
-            raise DataError("must be at least 1", field=name.replace("_", "-"))
-    if args.shots < 0 or args.max_prompt_tokens < 0:
-        raise DataError("--shots and --max-prompt-tokens must not be negative")
-    if args.shots and not args.shots_from:
+def _check(options: PredictOptions) -> None:
+    """Raise, before the model is loaded, where a file is missing."""
+    if options.shots and not options.shots_from:
         remedy = "Name the training questions with --shots-from"
-        raise DataError("demonstrations must come from somewhere", field="shots", remedy=remedy)
-    for path in (args.data, args.shots_from, *args.contexts):  # before the model is loaded
+        raise DataError("needs a file of demonstrations", field="shots", remedy=remedy)
+    for path in (options.data, options.shots_from, *options.contexts):
         if path and not Path(path).exists():
             raise DataError("no such file or folder", file=path, remedy="Check the path")
 
 
-def _write(args: argparse.Namespace, predictions: dict[str, Any]) -> None:
-    from twowiki.io.files import write_json, write_json_lines
-
-    if args.task == "arc_da" and ".jsonl" in Path(args.out).name:
-        lines = ({"question_id": name, "prediction": said} for name, said in predictions.items())
-        write_json_lines(args.out, lines)
+def _write(options: PredictOptions, predictions: dict[str, Any]) -> None:
+    if options.task == "arc_da" and ".jsonl" in Path(options.out).name:
+        lines = ({"question_id": id_, "prediction": text} for id_, text in predictions.items())
+        write_json_lines(options.out, lines)
     else:
-        write_json(args.out, predictions)
+        write_json(options.out, predictions)
 
 
-def _say(args: argparse.Namespace, booklet: Booklet, records: dict[str, dict[str, Any]]) -> None:
-    lines = [f"{args.out}: {len(records)} predictions ({booklet.style})"]
+def _print_counts(
+    options: PredictOptions, booklet: Booklet, records: dict[str, dict[str, Any]]
+) -> None:
+    lines = [f"{options.out}: {len(records)} predictions ({booklet.style})"]
     long = [name for name, one in records.items() if one["too_long"]]
     if long:
         lines.append(f"too long for the model, not asked: {len(long)} (first: {long[0]})")
-    fewer = sum(one["shots"] < args.shots for one in records.values())
+    fewer = sum(one["shots"] < options.shots for one in records.values())
     if fewer:
-        lines.append(f"asked with fewer demonstrations, for length: {fewer}")
+        lines.append(f"asked with fewer demonstrations, to save length: {fewer}")
     empty = sum(not one["output"] for one in records.values())
     if empty:
         lines.append(f"empty outputs: {empty}")
     print("\n".join(lines), file=sys.stderr)
 
 
-def _score(args: argparse.Namespace, asked: list[Any], predictions: dict[str, Any]) -> None:
-    """Print the scores where there is gold to score with."""
-    known = [one for one in asked if one.has_gold]
+def _print_scores(
+    options: PredictOptions, questions: list[Any], predictions: dict[str, Any]
+) -> None:
+    """Print the scores of the questions that have gold answers."""
+    known = [question for question in questions if question.has_gold]
     if not known:
         print("no gold answers, so no scores", file=sys.stderr)
         return
-    if args.task == "arc_da":
+    if options.task == "arc_da":
         from twowiki.arc_da.metric.report import Settings, make_report, render_report, score_system
 
         scored = score_system({one.question_id: one for one in known}, predictions)

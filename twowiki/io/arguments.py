@@ -97,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser, cls: type, style: Styles = "-
             parser.add_argument(
                 one.name, nargs=nargs, metavar=name, default=argparse.SUPPRESS, help=_help(one)
             )
-            positions.append({"?": f"[{name}]", "*": f"[{name} ...]"}.get(str(nargs), name))
+            positions.append({"?": f"[{name}]", "+": f"{name} ..."}.get(str(nargs), name))
         elif one.metadata.get("flag") is not False:
             _add_flag(groups[title] if title else parser, one, hints[one.name], style)
     parser.usage = " ".join(positions)
