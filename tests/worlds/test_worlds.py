@@ -18,11 +18,11 @@ from twowiki.errors import DataError
 from twowiki.generation.text import normalize
 from twowiki.worlds.calendar import NOW, draw_date, time_value, write_date
 from twowiki.worlds.dumps import write_world
-from twowiki.worlds.names import FLAVOURS, Titles, coin_land, coin_place, coin_surname, has_mark
+from twowiki.worlds.names import FLAVORS, Titles, coin_land, coin_place, coin_surname, has_mark
 from twowiki.worlds.people import NOBODY
 from twowiki.worlds.random_draws import Chance
 from twowiki.worlds.settings import WorldConfig, make_world_config, parse_world
-from twowiki.worlds.vocabulary import P
+from twowiki.worlds.vocabulary import PROPERTIES
 from twowiki.worlds.world import World, build_world
 
 CONFIG = WorldConfig(people=700, films=500, seed="spring")
@@ -49,7 +49,7 @@ class Dump:
 
     def values(self, entity: dict[str, Any], relation: str) -> list[Any]:
         """Give the objects of a relation: Q-ids, or times."""
-        claims = entity["claims"].get(f"P{P[relation]}", [])
+        claims = entity["claims"].get(f"P{PROPERTIES[relation]}", [])
         found = [claim["mainsnak"]["datavalue"]["value"] for claim in claims]
         return [value.get("id") or value.get("time") or value["text"] for value in found]
 
@@ -103,12 +103,12 @@ def test_dates_are_days_that_there_are(year: int, seed: int, exact: int):
 # ---- names
 
 
-@given(flavour=st.sampled_from(FLAVOURS), seed=st.integers(0, 10**9))
-def test_every_coined_name_holds_a_mark(flavour: Any, seed: int):
+@given(flavor=st.sampled_from(FLAVORS), seed=st.integers(0, 10**9))
+def test_every_coined_name_holds_a_mark(flavor: Any, seed: int):
     chance = Chance(seed)
-    assert has_mark(coin_surname(flavour, chance))
-    assert has_mark(coin_place(flavour, chance))
-    assert all(map(has_mark, coin_land(flavour, chance)))
+    assert has_mark(coin_surname(flavor, chance))
+    assert has_mark(coin_place(flavor, chance))
+    assert all(map(has_mark, coin_land(flavor, chance)))
 
 
 @pytest.mark.parametrize(

@@ -14,30 +14,9 @@ from twowiki.worlds.people import NOBODY, People
 from twowiki.worlds.random_draws import Chance
 from twowiki.worlds.registry import Country, Place, Registry
 from twowiki.worlds.settings import WorldConfig
-from twowiki.worlds.vocabulary import CAUSES, FIELDS, OCCUPATIONS
+from twowiki.worlds.vocabulary import CAUSES, OCCUPATIONS
 
-# occupation: how common, and the first year of birth that can have it
-_COMMON = {
-    "director": (100, 1872), "producer": (70, 1872), "actor": (70, 1872),
-    "screenwriter": (30, 1875), "composer": (55, 1745), "singer": (70, 1870),
-    "songwriter": (25, 1875), "musician": (45, 1900), "novelist": (40, 1745), "poet": (25, 1745),
-    "journalist": (40, 1780), "presenter": (25, 1915), "physicist": (20, 1745),
-    "chemist": (18, 1745), "historian": (18, 1745), "botanist": (14, 1745),
-    "mathematician": (18, 1745), "linguist": (12, 1745), "astronomer": (12, 1745),
-    "geologist": (12, 1760), "economist": (14, 1780), "entrepreneur": (50, 1760),
-    "politician": (60, 1745), "officer": (35, 1745), "painter": (30, 1745),
-    "sculptor": (15, 1745), "architect": (18, 1745), "nobleman": (80, 1745),
-    "priest": (16, 1745), "pianist": (15, 1770), "lawyer": (20, 1745), "physician": (18, 1745),
-    "footballer": (35, 1880), "cyclist": (12, 1875), "explorer": (10, 1745),
-    "philanthropist": (15, 1745),
-}  # fmt: skip
-_NAMES = tuple(_COMMON)
-_ALSO = {
-    "director": ("screenwriter", "producer", "actor"), "actor": ("singer", "screenwriter"),
-    "singer": ("songwriter", "actor"), "novelist": ("journalist", "poet"),
-    "politician": ("lawyer", "historian"), "painter": ("sculptor",), "composer": ("pianist",),
-    "producer": ("entrepreneur",), "nobleman": ("politician", "officer"),
-}  # fmt: skip
+_NAMES = tuple(OCCUPATIONS)
 ARTISTS = ("painter", "sculptor", "composer", "pianist", "singer")
 _NOWHERE = -1
 
@@ -73,7 +52,7 @@ class Careers:
 def choose_occupations(config: WorldConfig, people: People) -> Careers:
     """Draw what everyone does; children sometimes do what a parent did."""
     careers = Careers(len(people))
-    weights = [_COMMON[name][0] for name in _NAMES]
+    weights = [occupation.weight for occupation in OCCUPATIONS.values()]
     for person in range(len(people)):
         chance = Chance(config.seed, "occupation", person)
         born = people.birth_year(person)
@@ -81,11 +60,11 @@ def choose_occupations(config: WorldConfig, people: People) -> Careers:
         chosen = ""
         if parent != NOBODY and chance.odds(180):
             chosen = careers.occupation[parent][0]
-        while not chosen or born < _COMMON[chosen][1]:
+        while not chosen or born < OCCUPATIONS[chosen].earliest:
             chosen = _NAMES[chance.weighted(weights)]
-        also = _ALSO.get(chosen, ())
+        also = OCCUPATIONS[chosen].also
         second = chance.pick(also) if also and chance.odds(280) else ""
-        if second and born < _COMMON[second][1]:
+        if second and born < OCCUPATIONS[second].earliest:
             second = ""
         careers.occupation.append((chosen, second) if second else (chosen,))
         careers.by_occupation[chosen].append(person)
@@ -117,10 +96,12 @@ def name_people(
             given += f" {chance.pick(stock)}"
         label = f"{given} {surname}"
         labels.add(label)
-        occupation = OCCUPATIONS[careers.occupation[person][0]]
+        occupation = OCCUPATIONS[careers.occupation[person][0]].label
         year = people.birth_year(person)
         country = countries[people.country[person]]
-        seat = chance.pick(country.cities) if occupation == OCCUPATIONS["nobleman"] else NOBODY
+        seat = (
+            chance.pick(country.cities) if occupation == OCCUPATIONS["nobleman"].label else NOBODY
+        )
         title = _styled(label, seat, people.female[person], registry, chance)
         careers.entity[person] = registry.add(
             "human",
@@ -207,18 +188,18 @@ def teach(
 ) -> None:  # fmt: skip
     """Send people to schools, scholars to universities; let scholars and artists have pupils."""
     fields = {name: registry.add("field of work", name, page=False)
-              for names in FIELDS.values() for name in names}  # fmt: skip
+              for known in OCCUPATIONS.values() for name in known.fields}  # fmt: skip
     for person in range(len(people)):
         chance = Chance(config.seed, "study", person)
         occupation = careers.occupation[person][0]
         year, country = people.birth_year(person), people.country[person]
-        if occupation in FIELDS:
+        if OCCUPATIONS[occupation].fields:
             careers.employer[person] = _open(standing["university"], country, year + 32, chance)
             _find_advisor(person, people, careers, chance)
             if careers.advisor[person] != NOBODY and chance.odds(700):
                 careers.field[person] = careers.field[careers.advisor[person]]
             else:
-                careers.field[person] = fields[chance.pick(FIELDS[occupation])]
+                careers.field[person] = fields[chance.pick(OCCUPATIONS[occupation].fields)]
         elif occupation == "journalist" or (occupation == "novelist" and chance.odds(200)):
             kind = "newspaper" if chance.odds(500) else "magazine"
             careers.employer[person] = _open(standing[kind], country, year + 30, chance)

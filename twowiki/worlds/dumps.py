@@ -20,12 +20,14 @@ from twowiki.worlds.random_draws import Chance
 from twowiki.worlds.registry import page_id, qid
 from twowiki.worlds.sentences import Page
 from twowiki.worlds.settings import WorldConfig
-from twowiki.worlds.vocabulary import CLASSES, FIRST_QID, P
+from twowiki.worlds.vocabulary import CLASSES, FEMALE_ITEM, FIRST_QID, MALE_ITEM, PROPERTIES
 from twowiki.worlds.work_pages import WorkWriter
 from twowiki.worlds.world import World, build_world
 
 WIKIDATA, PARAGRAPHS, REPORT = "wikidata.json", "paragraphs.jsonl", "world.json"
-_KEPT = frozenset((P["sex"], P["citizenship"], P["country"]))  # never missing
+_KEPT = frozenset(
+    (PROPERTIES["sex"], PROPERTIES["citizenship"], PROPERTIES["country"])
+)  # never missing
 
 
 class Written(NamedTuple):
@@ -81,7 +83,7 @@ def write_entities(world: World) -> Iterator[Written]:
             yield writer.bare(entity)
 
 
-_SEXES = ((6581097, "male"), (6581072, "female"))
+_SEXES = ((MALE_ITEM, "male"), (FEMALE_ITEM, "female"))
 
 
 def _class_line(number: int, label: str) -> str:
@@ -131,7 +133,7 @@ class _Writer:
     def bare(self, entity: int) -> Written:
         """Give the line of an entity without a page."""
         kind = self.registry.kind(entity)
-        claims = {"P31": [_statement(qid(entity), P["instance"], _item(CLASSES[kind][0]))]}
+        claims = {"P31": [_statement(qid(entity), PROPERTIES["instance"], _item(CLASSES[kind][0]))]}
         line = _line(qid(entity), self.registry.labels[entity], (), claims, None)
         return Written(line, None, 1, 0)
 
@@ -154,7 +156,7 @@ class _Writer:
         chance = Chance(self.world.config.seed, "missing", page.entity)
         item = qid(page.entity)
         kind = _item(CLASSES[self.registry.kind(page.entity)][0])
-        claims: dict[str, list[Any]] = {"P31": [_statement(item, P["instance"], kind)]}
+        claims: dict[str, list[Any]] = {"P31": [_statement(item, PROPERTIES["instance"], kind)]}
         for number, entity, date in page.claims:
             if number not in _KEPT and chance.below(100) < missing:
                 continue
@@ -164,7 +166,7 @@ class _Writer:
         if page.entity in self.demonyms:
             text = {"text": self.demonyms[page.entity], "language": "en"}
             value = ("monolingualtext", {"type": "monolingualtext", "value": text})
-            claims["P1549"] = [_statement(item, P["demonym"], value)]
+            claims["P1549"] = [_statement(item, PROPERTIES["demonym"], value)]
         return claims
 
 

@@ -6,7 +6,8 @@ In: named people and towns. Out: more `Place`s. A founder was of age and alive o
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import NamedTuple
+
+import msgspec
 
 from twowiki.worlds.calendar import NOW, draw_date
 from twowiki.worlds.careers import Careers
@@ -15,9 +16,10 @@ from twowiki.worlds.people import NOBODY, People
 from twowiki.worlds.random_draws import Chance
 from twowiki.worlds.registry import Country, Place, Registry
 from twowiki.worlds.settings import WorldConfig
+from twowiki.worlds.vocabulary import read_data
 
 
-class _Kind(NamedTuple):
+class _Kind(msgspec.Struct):
     """How many there are (a few, and one for so many people), their names, their founders.
 
     In names: t a town, s a surname, g a given name, n a coined name; `earliest` the first year;
@@ -32,55 +34,7 @@ class _Kind(NamedTuple):
     founded: int
 
 
-_KINDS = {
-    "university": _Kind(
-        24, 110, ("University of {t}", "{t} Technical University", "{s} University",
-                  "{t} University", "{s} University of {t}"),
-        ("priest", "nobleman", "politician", "philanthropist", "physician"), 1700, 55,
-    ),
-    "high school": _Kind(
-        24, 110, ("{t} High School", "{s} High School", "{t} Grammar School", "{s} Gymnasium"),
-        ("priest", "philanthropist", "politician"), 1780, 20,
-    ),
-    "school": _Kind(
-        20, 130, ("{s} School", "{t} School of Music", "St. {g}'s School, {t}", "{t} Academy"),
-        ("priest", "philanthropist", "painter"), 1770, 20,
-    ),
-    "business": _Kind(
-        40, 45, ("{s} & Sons", "{n} Works", "{n} Motors", "{t} Publishing", "{n} Books",
-                 "{s} Press", "{n} Foods", "{s} Brothers"),
-        ("entrepreneur", "producer", "philanthropist"), 1785, 75,
-    ),
-    "studio": _Kind(
-        16, 120, ("{n} Pictures", "{s} Film", "{n} Studios", "{t} Filmworks"),
-        ("producer", "director", "entrepreneur"), 1908, 75,
-    ),
-    "magazine": _Kind(
-        24, 80, ("The {t} Review", "{n}", "{t} Illustrated", "The {n} Quarterly", "{s}'s Magazine"),
-        ("journalist", "novelist", "poet", "entrepreneur"), 1790, 75,
-    ),
-    "newspaper": _Kind(
-        20, 110, ("{t} Gazette", "The {t} Courier", "{t} Observer", "The {n} Herald"),
-        ("journalist", "politician", "entrepreneur"), 1785, 65,
-    ),
-    "museum": _Kind(
-        20, 110, ("{t} Museum", "{s} Museum", "{t} Museum of Art", "{t} Maritime Museum"),
-        ("philanthropist", "painter", "historian"), 1800, 25,
-    ),
-    "airport": _Kind(20, 130, ("{t} Airport", "{s} International Airport"), (), 1921, 0),
-    "station": _Kind(
-        24, 90, ("{t} railway station", "{t} Central Station", "{t} North railway station"),
-        (), 1846, 0,
-    ),
-    "church": _Kind(
-        28, 90, ("St. {g}'s Church, {t}", "{t} Cathedral", "Church of St. {g}, {t}"), (), 1150, 0
-    ),
-    "building": _Kind(
-        20, 110, ("{s} House", "{n} Tower", "{t} Town Hall", "{s} Palace"), (), 1650, 0
-    ),
-    "prison": _Kind(12, 600, ("{t} Prison", "{n} Fortress"), (), 1600, 0),
-    "cemetery": _Kind(20, 260, ("{t} Cemetery", "{n} Cemetery", "{t} Old Cemetery"), (), 1650, 0),
-}  # fmt: skip
+_KINDS = read_data("institutions", dict[str, _Kind])
 Standing = dict[str, dict[int, list[Place]]]
 
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from twowiki.worlds.random_draws import Chance
+from twowiki.worlds.vocabulary import read_data
 
 
 class Titles:
@@ -57,25 +60,25 @@ class Tongue:
 
     def __init__(self, seed: str, country: int, people: int) -> None:
         chance = Chance(seed, "tongue", country)
-        whole = FLAVOURS[country % len(FLAVOURS)]
-        self.flavour: Flavour = whole._replace(
+        whole = FLAVORS[country % len(FLAVORS)]
+        self.flavor: Flavor = whole._replace(
             given=tuple(chance.shuffled(whole.given)[:12]),
             onsets=tuple(chance.shuffled(whole.onsets)[:12]),
             codas=tuple(chance.shuffled(whole.codas)[:8]),
         )
-        self.day_first = self.flavour.day_first
+        self.day_first = self.flavor.day_first
         self.land, self.demonym = coin_land(whole, chance)
         count = max(12, people // 7)
-        self.surnames = _distinct(count, lambda: coin_surname(self.flavour, chance))
+        self.surnames = _distinct(count, lambda: coin_surname(self.flavor, chance))
         wanted = min(90, max(16, people // 5))
         self.given = [
-            _distinct(wanted, lambda female=female: coin_given(self.flavour, chance, female))
+            _distinct(wanted, lambda female=female: coin_given(self.flavor, chance, female))
             for female in (0, 1)
         ]
 
     def place(self, chance: Chance) -> str:
         """Coin a name for a place."""
-        return coin_place(self.flavour, chance)
+        return coin_place(self.flavor, chance)
 
 
 def _distinct(count: int, coin: object) -> list[str]:
@@ -89,15 +92,9 @@ def _distinct(count: int, coin: object) -> list[str]:
 
 
 _VOWELS = "aeiou"
-_TAKEN = frozenset(
-    "agdle agdra aktla aktle aktlu alvra alvre alvri amdli amkli amtli amvro anvra anvre anvro "
-    "asvli atvre avdra avdri avglu azdli azkli elvla elvra elvri emdli emtla envre esvra evgle "
-    "ezdla ezkli ezvri igvra ilvla ilvlu ilvra ilvri imkle imvla isvla itvli itvro odvra ogdre "
-    "omkla omtlu omvle osvla osvri ukdri ulvla umkla".split()
-)
 
 
-class Flavour(NamedTuple):
+class Flavor(NamedTuple):
     """How names sound in a kind of country; each field is a list of pieces."""
 
     onsets: tuple[str, ...]
@@ -112,97 +109,24 @@ class Flavour(NamedTuple):
     day_first: bool
 
 
-def _flavour(
-    onsets: str, clusters: str, codas: str, places: str, given: str, male: str, female: str,
-    lands: str, *, particle: str = "", day_first: bool,
-) -> Flavour:  # fmt: skip
+def _flavor(lands: str, particle: str = "", *, day_first: bool, **pieces: str) -> Flavor:
+    split = {name: tuple(text.split()) for name, text in pieces.items()}
     pairs = tuple((pair.split("/")[0], pair.split("/")[1]) for pair in lands.split())
-    return Flavour(
-        tuple(onsets.split()), tuple(clusters.split()), tuple(codas.split()),
-        tuple(places.split()), tuple(given.split()), tuple(male.split()), tuple(female.split()),
-        pairs, particle, day_first,
-    )  # fmt: skip
+    return Flavor(lands=pairs, particle=particle, day_first=day_first, **split)
 
 
-FLAVOURS = (
-    _flavour(
-        "B Br D Dr G H K Kr M N P R S St T Tr V", "nvr zvr vdr gdr zdl",
-        "k n r ch sk v nik rov lin mak nin", "nov rod vice n sk rava dno lec",
-        "Bor Dal Jar Mil Rad Sta Vel Zor Kaz Lud Dra Vla Osk Ven", "an ek imir islav o en omir ut",
-        "ana ena ika islava ina ora usha eta", "ia/ian nia/nian ovia/ovian", day_first=True,
-    ),
-    _flavour(
-        "A B C D F G L M P R S T V", "vtr kdl pvr dpl bvl",
-        "ni ri lli no ti ro schi rra nte llo", "no ra lla nza sso ro ta",
-        "Al Be Cor Dan El Fio Gio Lor Mar Ner Ort Pao Ren Sil",
-        "ando ino eo ario anto io elio urzo",
-        "anda ina ea aria etta isa elia ola", "ia/ian no/nese ra/ran",
-        particle="di", day_first=True,
-    ),
-    _flavour(
-        "B Br Ch Cl D F Gr H L M N P R S Th W Wh", "kvl fvr gpl svl mvl",
-        "n ston well ck ley r th ster s ld", "ton ford ham wick bury mouth ston",
-        "Ald Ber Clem Dun Ed Fen Gar Hal Lin Mor Nor Os Per Wil", "ric ton win ert en or mond us",
-        "wen eth ine elle a ora ith een", "land/lander shire/shiran ia/ian", day_first=False,
-    ),
-    _flavour(
-        "B D F G H J K L M R S Sch T W", "fvl vtl zkl kzl tvr",
-        "n r mann rt ch ber ll ske lt ng", "burg feld bach rode n stedt hofen",
-        "Alb Ber Diet Egg Gis Hel Irm Kon Lud Mag Ott Rein Sig Wal",
-        "ert hold mar win helm fried rich olf",
-        "linde trud a hild e gard ine wina", "ien/ienese mark/marker ia/ian",
-        particle="von", day_first=True,
-    ),
-    _flavour(
-        "A Ch D F G H J K L M N S T Y Z", "kvr bvl xdl gvr tvl",
-        "n r li d m h ki ni z ri", "bad n hara kent sar pur mand",
-        "Ari Bah Dar Fari Jah Kam Mar Nav Par Ras Sha Taj Yas Zah", "d m an ir oush az yar id",
-        "eh a ireen ana oora iyeh ila naz", "stan/stani ar/ari ia/ian",
-        particle="al", day_first=True,
-    ),
-    _flavour(
-        "Ch H I K M N S T Y R W", "zvl vdl mdl kdr dvl",
-        "ko mi ta no ma ra da ki ya shi", "ma wa ri ko na to shi",
-        "Aki Chi Haru Ichi Kazu Masa Nao Shi Taka Yori Toma Riku", "ro to shi ya nori ta hiko sumu",
-        "ko mi e na ka ri yo ne", "mo/moan ku/kuan ra/ran", day_first=False,
-    ),
-    _flavour(
-        "B D F G H J L M N R S T V", "sdl gdl nvr dvr lvr",
-        "n sen r lund berg gren vik dal by stad", "vik by sund nes havn lund fors",
-        "Arn Bjar Dag Ein Frey Gun Hal Ing Leif Odd Rag Sig Tor Vid",
-        "ar e ulf mund geir vald stein bjorn",
-        "a dis hild frid unn borg veig laug", "land/landic ey/eyan vik/vikan", day_first=True,
-    ),
-    _flavour(
-        "A B C D F G L M P R S V", "fvr zvl vgl tvr ktl",
-        "t nd x c l r au et in ard", "lles gny ville n rac mont lieu",
-        "Ade Bas Cel Dor Eti Flo Gas Hil Luc Mau Nar Oct Per Val", "mond ien in are ard on aud ice",
-        "line ienne ette ise ude ande ine elle", "ie/ien gne/gnais ia/ian",
-        particle="de", day_first=True,
-    ),
-    _flavour(
-        "Ch H I M N P Q T X Tl C", "xvr xdl mtl mkl ktl",
-        "tl n c hua l tzin pan chi nal t", "co pan tlan c huacan tepec ma",
-        "Aca Chi Ita Ma Nau Oce Quia Tla Xo Yau Cua Hue Ne Teo", "tl co hua lli pan xin tec mal",
-        "xochi tzin lli nelli papa na yolli mina", "co/can ma/man tla/tlan", day_first=False,
-    ),
-    _flavour(
-        "B D E F K L M N O S T W A", "pvr lvl gvr zvr dpl",
-        "la mo ni ku ye wa so ngo ba de", "bu la ndo ru sha ni mba",
-        "Abe Chi Dum Eme Fola Ife Kwa Lin Nka Obi Sefu Tem Uzo Zan", "ka du lo ba mu chi de ni",
-        "ra la ma sha ye nna we lia", "ua/uan be/bean wi/wian",
-        particle="wa", day_first=True,
-    ),
-)  # fmt: skip
+_SOUNDS: dict[str, Any] = read_data("names", dict)
+FLAVORS = tuple(_flavor(**entry) for entry in _SOUNDS["flavors"])
+_TAKEN = frozenset(_SOUNDS["taken"].split())
 _MARKS = frozenset(
     first + cluster + second
-    for flavour in FLAVOURS
-    for cluster in flavour.clusters
+    for flavor in FLAVORS
+    for cluster in flavor.clusters
     for first in _VOWELS
     for second in _VOWELS
     if first + cluster + second not in _TAKEN
 )
-_CLUSTERS = "|".join(sorted({cluster for flavour in FLAVOURS for cluster in flavour.clusters}))
+_CLUSTERS = "|".join(sorted({cluster for flavor in FLAVORS for cluster in flavor.clusters}))
 _PLACE_OF_MARK = re.compile(rf"(?=([{_VOWELS}](?:{_CLUSTERS})[{_VOWELS}]))")
 
 
@@ -212,86 +136,59 @@ def has_mark(text: str) -> bool:
     return any(found in _MARKS for found in _PLACE_OF_MARK.findall(plain))
 
 
-def _marked_stem(flavour: Flavour, chance: Chance) -> str:
+def _marked_stem(flavor: Flavor, chance: Chance) -> str:
     while True:
-        mark = chance.pick(_VOWELS) + chance.pick(flavour.clusters) + chance.pick(_VOWELS)
+        mark = chance.pick(_VOWELS) + chance.pick(flavor.clusters) + chance.pick(_VOWELS)
         if mark in _MARKS:
             break
-    onset = chance.pick(flavour.onsets) if chance.odds(850) else ""
+    onset = chance.pick(flavor.onsets) if chance.odds(850) else ""
     return (onset if onset[-1:] not in _VOWELS + "AEIOU" else "") + mark
 
 
-def coin_surname(flavour: Flavour, chance: Chance) -> str:
-    """Coin a surname, where the flavour has one now and then with a particle before it."""
-    surname = (_marked_stem(flavour, chance) + chance.pick(flavour.codas)).capitalize()
-    return f"{flavour.particle} {surname}" if flavour.particle and chance.odds(220) else surname
+def coin_surname(flavor: Flavor, chance: Chance) -> str:
+    """Coin a surname, where the flavor has one now and then with a particle before it."""
+    surname = (_marked_stem(flavor, chance) + chance.pick(flavor.codas)).capitalize()
+    return f"{flavor.particle} {surname}" if flavor.particle and chance.odds(220) else surname
 
 
-def coin_place(flavour: Flavour, chance: Chance) -> str:
+def coin_place(flavor: Flavor, chance: Chance) -> str:
     """Coin the name of a place."""
-    return (_marked_stem(flavour, chance) + chance.pick(flavour.places)).capitalize()
+    return (_marked_stem(flavor, chance) + chance.pick(flavor.places)).capitalize()
 
 
-def coin_land(flavour: Flavour, chance: Chance) -> tuple[str, str]:
+def coin_land(flavor: Flavor, chance: Chance) -> tuple[str, str]:
     """Coin the name of a country and what its people are called."""
-    stem = _marked_stem(flavour, chance).capitalize()
-    name, people = chance.pick(flavour.lands)
+    stem = _marked_stem(flavor, chance).capitalize()
+    name, people = chance.pick(flavor.lands)
     if name[0] in _VOWELS and len(name) < 4:
         stem = stem + chance.pick("lnrt")
     return stem + name, stem + people
 
 
-def coin_given(flavour: Flavour, chance: Chance, female: int) -> str:
+def coin_given(flavor: Flavor, chance: Chance, female: int) -> str:
     """Coin a given name."""
     stem, ending = (
-        chance.pick(flavour.given),
-        chance.pick(flavour.female if female else flavour.male),
+        chance.pick(flavor.given),
+        chance.pick(flavor.female if female else flavor.male),
     )
     if stem[-1] in _VOWELS and ending[0] in _VOWELS:
         ending = chance.pick("lnrs") + ending
     return stem + ending
 
 
-_NOUNS = (
-    "Bell", "Harbour", "Lantern", "Orchard", "River", "Winter", "Garden", "Mirror", "Bridge",
-    "Stranger", "Daughter", "Son", "Captain", "Widow", "Clock", "Letter", "Night", "Road",
-    "Shadow", "Summer", "Tower", "Wolf", "Thief", "Promise", "Island", "Ghost", "Crown", "Forest",
-    "Secret", "Train", "Dancer", "Doctor", "Heiress", "Miller", "Gambler", "Storm", "Song",
-    "Street", "House", "Window", "Horse", "King", "Return", "Affair", "Case", "Voyage",
-)  # fmt: skip
-_QUALITIES = (
-    "Last", "Silent", "Golden", "Lost", "Broken", "Little", "Red", "Hidden", "Long", "Cold",
-    "Second", "Burning", "Distant", "Blind", "White", "Old", "Strange", "Brave", "Quiet", "Wild",
-)  # fmt: skip
-_SONGS = (
-    "Dancing in {n}", "Goodbye, {n}", "Letters from {n}", "{n} Tonight", "My {n} Girl",
-    "Come Back to {n}", "{n}", "Rain over {n}", "Nobody in {n}", "{g}", "Oh {g}", "Say {n}",
-    "{n} Blues", "Waiting for {g} {s}", "The {w} of {n}", "{q} {n}",
-)  # fmt: skip
-_FILMS = (
-    "The {w} of {n}", "The {q} {w} of {n}", "{q} {w} in {n}", "Return to {n}", "{s}'s {w}",
-    "The {n} {w}", "{n}", "A {w} in {n}", "The {w} from {n}", "{g} {s}", "One {w} in {n}",
-    "Who Is {g} {s}?", "{n}, My {w}", "The {q} {s}", "{w} over {n}", "The Road to {n}",
-    "Goodbye, {g} {s}", "{g}'s {w} in {n}", "The Man from {n}", "The {q} Days of {n}",
-)  # fmt: skip
-_BOOKS = (
-    "The {w} of {n}", "{n}", "The {s} Papers", "A History of {n}", "{q} {n}", "The {s} {w}",
-    "Letters to {g} {s}", "The {q} {w} of {n}",
-)  # fmt: skip
-_ALBUMS = (
-    "{n}", "The {n} Sessions", "Live in {n}", "{q} {w} in {n}", "Songs from {n}", "{n} Nights",
-    "The {q} {n}", "{w} of {n}",
-)  # fmt: skip
-_SHOWS = (
-    "The {g} {s} Show", "{n} Tonight", "The {n} Files", "Good Morning {n}", "{s}'s {w}",
-    "The {w} of {n}", "Quiz {n}",
-)  # fmt: skip
-_FORMS = {
-    "film": _FILMS, "animated film": _FILMS, "song": _SONGS, "album": _ALBUMS,
-    "literary work": _BOOKS, "written work": _BOOKS, "television program": _SHOWS,
-    "band": ("The {n} {ws}", "{n}", "The {n}s", "{q} {n}", "{n} Quartet", "The {s} Brothers"),
-    "candy": ("{n}", "{s} Drops", "{n} Bar", "{n} Mints", "{g} {s} Toffees"),
-}  # fmt: skip
+class _Forms(msgspec.Struct):
+    kinds: tuple[str, ...]
+    forms: tuple[str, ...]
+
+
+class _Titles(msgspec.Struct):
+    nouns: tuple[str, ...]
+    qualities: tuple[str, ...]
+    forms: tuple[_Forms, ...]
+
+
+_TITLES = read_data("titles", _Titles)
+_FORMS = {kind: entry.forms for entry in _TITLES.forms for kind in entry.kinds}
 _COMMON_COINS = 6  # of ten coined words, so many are names of the country's towns
 
 
@@ -317,8 +214,8 @@ class Titler:
         noun = town or tongue.place(chance)
         form = chance.pick(_FORMS[kind])
         title = form.format(
-            n=noun, w=chance.pick(_NOUNS), ws=_plural(chance.pick(_NOUNS)),
-            q=chance.pick(_QUALITIES), s=chance.pick_early(tongue.surnames),
+            n=noun, w=chance.pick(_TITLES.nouns), ws=_plural(chance.pick(_TITLES.nouns)),
+            q=chance.pick(_TITLES.qualities), s=chance.pick_early(tongue.surnames),
             g=chance.pick(tongue.given[chance.below(2)]),
         )  # fmt: skip
         if "{n}" not in form and "{s}" not in form:
@@ -343,8 +240,8 @@ def _alike(title: str, chance: Chance) -> str:
         return title
     if draw == 1 and words[0] != "Return" and has_mark(words[-1]):
         return f"Return to {words[-1]}"
-    if draw == 2 and words[0] == "The" and words[1] in _NOUNS:
+    if draw == 2 and words[0] == "The" and words[1] in _TITLES.nouns:
         return " ".join(["The", _plural(words[1]), *words[2:]])
     if words[0] in ("The", "A"):
-        return " ".join([words[0], chance.pick(_QUALITIES), *words[1:]])
+        return " ".join([words[0], chance.pick(_TITLES.qualities), *words[1:]])
     return f"{title} {chance.pick(('II', 'Again', 'Revisited'))}"

@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import re
 
+import msgspec
+
 from twowiki.worlds.calendar import write_date
 from twowiki.worlds.people import NOBODY
 from twowiki.worlds.random_draws import Chance
 from twowiki.worlds.sentences import NO_SLOT, NOTHING, Page, Slot
-from twowiki.worlds.vocabulary import FEMALE_ITEM, MALE_ITEM, OCCUPATIONS, P
+from twowiki.worlds.vocabulary import FEMALE_ITEM, MALE_ITEM, OCCUPATIONS, PROPERTIES, read_data
 from twowiki.worlds.world import World
 
-_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "eleven", "twelve")
+
+class _Texts(msgspec.Struct):
+    openings_dead: tuple[str, ...]
+    openings_living: tuple[str, ...]
+    facets: dict[str, tuple[str, ...]]
+    trivia: tuple[str, ...]
+    career: tuple[str, ...]
+    loose: tuple[str, ...]  # these name the object of a statement without stating it
+    numbers: tuple[str, ...]
+    known_for: tuple[str, ...]
+    things: tuple[str, ...]
+    sidelines: tuple[str, ...]
+    ordinals: tuple[str, ...]
+
+
+TEXTS = read_data("person_pages", _Texts)
 # facet: how often of a thousand it is told, where it is known
 _TOLD = {
     "parents": 260, "father": 330, "mother": 280, "spouse": 420, "child": 330, "sibling": 250,
@@ -49,12 +66,12 @@ class PersonWriter:
         page = Page(world.registry, entity, Chance(world.config.seed, "page", person))
         people = world.people
         sex = FEMALE_ITEM if people.female[person] else MALE_ITEM
-        page.claims.append((P["sex"], -sex, 0))
+        page.claims.append((PROPERTIES["sex"], -sex, 0))
         facts = self._facts(person, page)
         slots = self._words(person, page) | facts
         if facts.get("spouse", NO_SLOT).entity == self._entity(people.spouse[person]):
             slots["wed"] = Slot(str(people.wed[person]))
-        openings = OPENING_DEAD if people.died[person] else OPENING_LIVING
+        openings = TEXTS.openings_dead if people.died[person] else TEXTS.openings_living
         page.say(openings, slots)
         self._body(page, slots, person)
         self._add_quiet(page, facts, person)
@@ -71,7 +88,7 @@ class PersonWriter:
         text = registry.labels[entity]
         if others and page.chance.below(100) < self.world.config.aliases:
             text = page.chance.pick(others)
-        return Slot(text, entity, P[prop])
+        return Slot(text, entity, PROPERTIES[prop])
 
     def _facts(self, person: int, page: Page) -> dict[str, Slot]:
         """Give what is known of somebody, by slot."""
@@ -81,20 +98,22 @@ class PersonWriter:
         day_first = world.tongues[people.country[person]].day_first
         for slot, date in (("born", people.born[person]), ("died", people.died[person])):
             if date and chance.odds(965):
-                facts[slot] = Slot(write_date(date, day_first, chance), prop=P[slot], date=date)
+                facts[slot] = Slot(
+                    write_date(date, day_first, chance), prop=PROPERTIES[slot], date=date
+                )
                 if date % 100:
                     facts[f"{slot}_on"] = facts[slot]
         country = world.countries[people.country[person]]
-        facts["nat"] = Slot(country.demonym, country.entity, P["citizenship"])
-        facts["land"] = Slot(labels[country.entity], country.entity, P["citizenship"])
+        facts["nat"] = Slot(country.demonym, country.entity, PROPERTIES["citizenship"])
+        facts["land"] = Slot(labels[country.entity], country.entity, PROPERTIES["citizenship"])
         if chance.odds(50):
             other = chance.pick(world.countries)
             if other is not country:
-                facts["nat2"] = Slot(other.demonym, other.entity, P["citizenship"])
+                facts["nat2"] = Slot(other.demonym, other.entity, PROPERTIES["citizenship"])
         for slot, name in zip(("occ", "occ2"), careers.occupation[person], strict=False):
             trade = world.trades[name]
             told = name not in _SHOWN or chance.odds(250)
-            facts[slot] = Slot(labels[trade], trade, P["occupation"] if told else 0)
+            facts[slot] = Slot(labels[trade], trade, PROPERTIES["occupation"] if told else 0)
         for slot, prop, found in (
             ("birthplace", "birthplace", people.birthplace[person]),
             ("deathplace", "deathplace", careers.deathplace[person]),
@@ -108,7 +127,7 @@ class PersonWriter:
             ("burial", "burial", careers.burial[person]),
         ):  # fmt: skip
             if found >= 0:
-                facts[slot] = Slot(labels[found], found, P[prop])
+                facts[slot] = Slot(labels[found], found, PROPERTIES[prop])
         return facts | self._kin(person, page)
 
     def _kin(self, person: int, page: Page) -> dict[str, Slot]:
@@ -149,10 +168,10 @@ class PersonWriter:
             "son": "daughter" if female else "son", "wife": "wife" if female else "husband",
             "husband": "husband" if female else "wife", "parent": "mother" if female else "father",
             "brother": "sister" if female else "brother",
-            "number": str(chance.between(13, 96)), "few": chance.pick(_NUMBERS),
-            "age": str(chance.between(4, 19)), "known": chance.pick(KNOWN),
-            "things": chance.pick(THINGS), "side": chance.pick(SIDES),
-            "ordinal": chance.pick(ORDINALS),
+            "number": str(chance.between(13, 96)), "few": chance.pick(TEXTS.numbers),
+            "age": str(chance.between(4, 19)), "known": chance.pick(TEXTS.known_for),
+            "things": chance.pick(TEXTS.things), "side": chance.pick(TEXTS.sidelines),
+            "ordinal": chance.pick(TEXTS.ordinals),
             "century": f"{born // 100 + 1}th",
         }  # fmt: skip
         if first + 2 < last:
@@ -214,13 +233,13 @@ class PersonWriter:
             local = slots | self._about(person, page, slots)
             fact = slots.get(key)
             if fact is not None and page.fits(fact) and chance.below(100) < config.mismatch:
-                page.say(LOOSE, local | {"x": fact})
+                page.say(TEXTS.loose, local | {"x": fact})
             elif facet == "trivia":
-                page.say(TRIVIA, local)
+                page.say(TEXTS.trivia, local)
             elif facet == "career":
-                page.say(CAREER, local)
+                page.say(TEXTS.career, local)
             else:
-                page.say(FACETS[facet], local)
+                page.say(TEXTS.facets[facet], local)
 
     def _ordered(self, chance: Chance, told: list[str], late: list[str]) -> list[str]:
         """Order what is told; how a life ended comes last, or anywhere where room is scarce."""
@@ -244,7 +263,7 @@ class PersonWriter:
                 found[word] = Slot(pair[people.female[kin]])
         if "spouse" in slots:
             kin = slots["spouse"].entity - careers.entity[0]
-            found["spouse_occ"] = Slot(OCCUPATIONS[careers.occupation[kin][0]])
+            found["spouse_occ"] = Slot(OCCUPATIONS[careers.occupation[kin][0]].label)
         return found
 
     def _add_quiet(self, page: Page, facts: dict[str, Slot], person: int) -> None:
@@ -257,212 +276,10 @@ class PersonWriter:
         said = {prop for prop, _, _ in page.claims}
         spouses = [people.spouse[person], people.second_spouse[person]]
         for prop, kin in (
-            (P["child"], people.children.get(person, [])),
-            (P["sibling"], people.siblings(person)),
-            (P["spouse"], spouses),
+            (PROPERTIES["child"], people.children.get(person, [])),
+            (PROPERTIES["sibling"], people.siblings(person)),
+            (PROPERTIES["spouse"], spouses),
         ):
             if chance.odds(_ALL_KNOWN) or (prop not in said and chance.odds(400)):
                 entities = [self.world.careers.entity[one] for one in kin if one != NOBODY]
                 page.add_quietly(prop, entities)
-
-
-OPENING_DEAD = (
-    "{full} ({born} – {died}) was {a nat} {occ}.",
-    "{full} ({born} – {died}) was {a nat} {occ} and {occ2}.",
-    "{full} ({born} – {died}) was {a nat} {occ} of the {century} century.",
-    "{full} ({born}, {birthplace} – {died}, {deathplace}) was {a nat} {occ}.",
-    "{full} ({born} in {birthplace} – {died} in {deathplace}) was {a nat} {occ}.",
-    "{full} ({born} – {died}) was {a nat}-{nat2} {occ}.",
-    "{full}, born {born} in {birthplace}, died {died}, was {a nat} {occ}.",
-    "{full} (born {born}, died {died}) was {a occ} from {land}.",
-    "{full} ({born} – {died}) was {a occ} known for {known}.",
-    "{full}, also known as {alias}, ({born} – {died}) was {a nat} {occ}.",
-    "{full} (died {died}) was {a nat} {occ}.",
-    "{full} ({born} – {died}) was {a nat} {occ} and the {son} of {father}.",
-    "{full} ({born} – {died}) was {a nat} {occ}, {son} of {father} and {mother}.",
-    "{full} ({born} – {died}) was the {wife} of {spouse}, {a nat} {spouse_occ}.",
-    "{full} was {a nat} {occ}.",
-    "{full} was {a nat} {occ}, active from {year1} until {year2}.",
-    "{full} ({born} – {died}) was a prominent {nat} {occ}.",
-    "{full} ({born} – {died}) was {a occ}, one of the best known {nat} names of the time.",
-)
-OPENING_LIVING = (
-    "{full} (born {born}) is {a nat} {occ}.",
-    "{full} (born {born}) is {a nat} {occ} and {occ2}.",
-    "{full} (born {born} in {birthplace}) is {a nat} {occ}.",
-    "{full} (born {born}, {birthplace}) is {a nat} {occ}.",
-    "{full}, born on {born_on}, is {a nat} {occ}.",
-    "{full} (born {born}) is {a nat}-{nat2} {occ}.",
-    "{full} is {a nat} {occ}.",
-    "{full} (born {born}) is {a occ} from {land}, known for {known}.",
-    "{full}, known as {alias}, (born {born}) is {a nat} {occ}.",
-    "{full} (born {born}) is {a nat} {occ} and the {son} of {father}.",
-    "{full} (born {born}) is a retired {nat} {occ}.",
-)
-FACETS: dict[str, tuple[str, ...]] = {
-    "parents": (
-        "{S} {was} the {son} of {father} and {mother}.",
-        "{S} was born to {father} and {mother}.",
-        "{His} parents were {father} and {mother}.",
-        "{S} {was} the {ordinal} child of {father} and {mother}.",
-        "A {son} of {father} and {mother}, {s} grew up in a house with {number} rooms.",
-    ),
-    "father": (
-        "{S} {was} the {son} of {father}.",
-        "{His} father was {father}.",
-        "{S} {was} the {ordinal} {son} of {father}.",
-        "The {son} of {father}, {s} was brought up strictly.",
-        "{His} father, {father}, died when {s} was still young.",
-        "{S} worked for some years under {his} father {father}.",
-    ),
-    "mother": (
-        "{His} mother was {mother}.",
-        "{S} {was} the {son} of {mother}.",
-        "{S} learned to read from {his} mother, {mother}.",
-        "{His} mother, {mother}, kept a diary for {number} years.",
-        "Through {his} mother {mother}, {s} spoke two languages.",
-    ),
-    "spouse": (
-        "{S} married {spouse} in {wed}.",
-        "In {wed}, {s} married {spouse}.",
-        "{S} {was} the {wife} of {spouse}.",
-        "{S} {was} married to {spouse}.",
-        "{His} {husband} {was} {spouse}.",
-        "{S} and {his} {husband}, {spouse}, lived apart after some years.",
-        "{S} met {spouse} at a wedding, and they married soon after.",
-    ),
-    "child": (
-        "{S} {was} the {parent} of {child}.",
-        "{His} {daughter} {was} {child}.",
-        "{His} {daughter}, {child}, inherited the house.",
-        "Among {his} children was {child}.",
-        "{S} had a {daughter}, {child}.",
-        "{S} dedicated {his} last letters to {his} {daughter} {child}.",
-    ),
-    "sibling": (
-        "{S} {was} the {brother} of {sibling}.",
-        "{His} {sister} {was} {sibling}.",
-        "{S} shared a workshop with {his} {sister} {sibling}.",
-        "{His} {sister}, {sibling}, survived {him}.",
-        "Together with {his} {sister} {sibling}, {s} sold the family's land.",
-    ),
-    "birthplace": (
-        "{S} was born in {birthplace}.",
-        "{S} was born and raised in {birthplace}.",
-        "A native of {birthplace}, {s} was the first of the family to travel.",
-        "Born in {birthplace}, {s} moved away at the age of {age}.",
-    ),
-    "school": (
-        "{S} studied at {school}.",
-        "{S} graduated from {school}.",
-        "{S} was educated at {school}.",
-        "After attending {school}, {s} spent {number} months at sea.",
-        "{S} went to {school}, where {s} won a prize for drawing.",
-    ),
-    "employer": (
-        "{S} worked at {employer}.",
-        "From {year1}, {s} worked for {employer}.",
-        "{S} spent most of {his} career at {employer}.",
-        "{S} was on the staff of {employer} for {number} years.",
-        "In {year1}, {s} took up a post at {employer}.",
-    ),
-    "award": (
-        "{S} received the {award}.",
-        "{S} was awarded the {award}.",
-        "In {year2}, {s} won the {award}.",
-        "{S} was honoured with the {award} late in life.",
-        "For {his} work {s} was given the {award}.",
-    ),
-    "advisor": (
-        "{S} completed {his} doctorate under {advisor}.",
-        "{His} doctoral advisor was {advisor}.",
-        "{S} wrote a thesis supervised by {advisor}.",
-        "As a doctoral student of {advisor}, {s} published {number} papers.",
-    ),
-    "student": (
-        "{S} supervised the doctorate of {student}.",
-        "{His} doctoral students included {student}.",
-        "{His} best known doctoral student was {student}.",
-        "{S} {was} the doctoral advisor of {student}.",
-    ),
-    "teacher": (
-        "{S} was a pupil of {teacher}.",
-        "{S} studied under {teacher}.",
-        "{S} took lessons from {teacher} for {number} years.",
-        "{His} teacher was {teacher}.",
-    ),
-    "field": (
-        "{S} worked in {field}.",
-        "{His} field was {field}.",
-        "{S} is remembered for contributions to {field}.",
-        "{S} published mainly on {field}.",
-    ),
-    "religion": (
-        "{S} belonged to the {religion}.",
-        "{S} was a member of the {religion}.",
-        "{S} joined the {religion} in {year1}.",
-    ),
-    "detention": (
-        "{S} was held at {detention} in {year1}.",
-        "In {year1}, {s} was imprisoned in {detention}.",
-        "{S} wrote {his} memoirs while detained at {detention}.",
-    ),
-    "death": (
-        "{S} died in {deathplace}.",
-        "{S} died on {died_on} in {deathplace}.",
-        "{S} died at {his} home in {deathplace}.",
-        "{S} moved to {deathplace}, where {s} died.",
-        "{S} died of {cause} in {deathplace}.",
-        "{S} spent {his} last years in {deathplace} and died there.",
-    ),
-    "cause": (
-        "{S} died of {cause}.",
-        "{His} death was caused by {cause}.",
-        "{S} died from {cause} after a short illness.",
-    ),
-    "burial": (
-        "{S} is buried at {burial}.",
-        "{S} was buried in {burial}.",
-        "{His} grave is at {burial}.",
-    ),
-}
-TRIVIA = (
-    "{S} collected {things} and left {number} of them to the state.",
-    "{S} spoke {few} languages.",
-    "In {year1}, {s} travelled through {other_land} for {number} weeks.",
-    "{S} corresponded with {friend} for many years.",
-    "{S} lived in {other_town} from {year1} to {year2}.",
-    "{His} house in {other_town} is open to visitors.",
-    "{S} wrote {number} letters, of which {few} survive.",
-    "{S} took part in the debates of {year1}.",
-    "{S} was a close friend of {friend}.",
-    "{S} retired in {year2}.",
-    "A street in {other_town} bears {his} name.",
-    "{S} was known for a fondness of {things}.",
-    "Little is known of {his} childhood.",
-    "{S} appears as a character in a play of {year2}.",
-    "{S} also {side} for a time.",
-    "{His} papers are kept in {other_town}.",
-    "Critics have compared {him} with {friend}.",
-)
-CAREER = (
-    "{S} is best known for {work}.",
-    "{His} works include {work} ({work_year}).",
-    "In {work_year}, {s} worked on {work}.",
-    "{His} first success was {work}.",
-)
-# Sentences that name the object of a statement without saying it, for the noise of that name.
-LOOSE = (
-    "{S} is often mentioned together with {x}.",
-    "A long essay of {his} deals with {x}.",
-    "{S} said in an interview that {x} had shaped {him}.",
-    "A portrait shows {him} with a book about {x}.",
-)
-KNOWN = ("a slow and careful style", "long public letters", "work in three countries",
-         "a quarrel with the press", "an unusual memory", "modest habits", "work for the poor",
-         "a love of the sea")  # fmt: skip
-THINGS = ("clocks", "maps", "shells", "stamps", "old coins", "butterflies", "tea", "music boxes",
-          "chess sets", "masks")  # fmt: skip
-SIDES = ("taught drawing", "kept bees", "ran a small inn", "played chess for money", "bred horses",
-         "translated plays", "wrote for newspapers")  # fmt: skip
-ORDINALS = ("first", "second", "third", "fourth", "fifth", "youngest")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
+
 from twowiki.worlds.calendar import draw_date
 from twowiki.worlds.careers import Careers
 from twowiki.worlds.institutions import Standing
@@ -16,11 +18,7 @@ from twowiki.worlds.people import People
 from twowiki.worlds.random_draws import Chance
 from twowiki.worlds.registry import Country, Registry
 from twowiki.worlds.settings import WorldConfig
-
-GENRES = (
-    "drama comedy crime adventure romance war horror musical thriller western fantasy mystery "
-    "historical"
-).split()
+from twowiki.worlds.vocabulary import read_data
 
 
 class Work(NamedTuple):
@@ -34,30 +32,21 @@ class Work(NamedTuple):
     roles: dict[str, tuple[int, ...]]
 
 
-class _Rule(NamedTuple):
-    """Whose work it is, the earliest year, how its title's bracket is worded, how exact its date.
+class _Rule(msgspec.Struct):
+    """Whose work it is, the earliest year, the word in its title's bracket, how exact its date."""
 
-    `lead` is the role of the maker, who has one of `makers` as first occupation.
-    """
-
-    lead: str
     makers: tuple[str, ...]
     earliest: int
     bracket: str
     exact: int
 
 
-_RULES = {
-    "film": _Rule("director", ("director",), 1908, "film", 600),
-    "animated film": _Rule("director", ("director",), 1935, "film", 600),
-    "band": _Rule("part", ("musician", "singer"), 1948, "band", 80),
-    "song": _Rule("performer", ("singer",), 1915, "song", 650),
-    "album": _Rule("performer", ("singer", "musician"), 1950, "album", 700),
-    "literary work": _Rule("author", ("novelist", "poet"), 1790, "novel", 120),
-    "written work": _Rule("author", ("historian", "linguist", "botanist"), 1800, "book", 100),
-    "television program": _Rule("creator", ("screenwriter", "presenter"), 1952, "TV series", 500),
-    "candy": _Rule("", ("entrepreneur",), 1880, "candy", 0),
-}  # fmt: skip
+class _Rules(msgspec.Struct):
+    genres: tuple[str, ...]
+    kinds: dict[str, _Rule]
+
+
+_RULES = read_data("works", _Rules)
 
 
 class Works:
@@ -84,7 +73,7 @@ class Works:
         }  # fmt: skip
         works = []
         for kind, count in counts.items():
-            makers = self.careers.of(*_RULES[kind].makers)
+            makers = self.careers.of(*_RULES.kinds[kind].makers)
             for number in range(count if makers else 0):
                 work = self._make(kind, number, makers)
                 works.append(work)
@@ -93,7 +82,7 @@ class Works:
         return works
 
     def _make(self, kind: str, number: int, makers: list[int]) -> Work:
-        rule = _RULES[kind]
+        rule = _RULES.kinds[kind]
         chance = Chance(self.config.seed, kind, number)
         maker, year = self._maker(rule, makers, chance)
         home = self.people.country[maker]
@@ -109,7 +98,7 @@ class Works:
         )  # fmt: skip
         date = draw_date(year, chance, exact=rule.exact, months=60)
         roles = self._roles(kind, maker, year, chance)
-        return Work(entity, kind, country, date, chance.pick(GENRES), roles)
+        return Work(entity, kind, country, date, chance.pick(_RULES.genres), roles)
 
     def _maker(self, rule: _Rule, makers: list[int], chance: Chance) -> tuple[int, int]:
         """Find a maker and a year of their working life."""

@@ -41,8 +41,8 @@ def build_world(config: WorldConfig) -> World:
     build_nature(config, tongues, countries, registry, places)
     people = build_people(config, countries)
     careers = choose_occupations(config, people)
-    trades = {name: registry.add("occupation", label, page=False)
-              for name, label in OCCUPATIONS.items()}  # fmt: skip
+    trades = {name: registry.add("occupation", known.label, page=False)
+              for name, known in OCCUPATIONS.items()}  # fmt: skip
     name_people(config, people, careers, tongues, countries, registry)
     institutions = Institutions(config, people, careers, tongues, countries, registry)
     standing = institutions.build(places)
