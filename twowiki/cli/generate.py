@@ -1,205 +1,286 @@
-"""Generate a 2WikiMultiHopQA-style data set from a Wikidata dump and Wikipedia summaries.
-
-  twowiki generate --wikidata latest-all.json.gz --paragraphs para_with_hyperlink.jsonl --out DIR
-  twowiki generate --world "people=2000,films=1500,seed=7" --out DIR
-
-DIR gets train.json, dev.json and test.json in the authors' format, id_aliases.json, report.html,
-report.json, provenance.jsonl and a Parquet folder. Run it again after a stop: it goes on.
-"""
+"""Commands on generated data: generate, world, verify, explain."""
 
 from __future__ import annotations
 
-import argparse
+import json
 import os
 import sys
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from twowiki.data.schema import TWO_WIKI_TYPES
-from twowiki.errors import DataError
+from twowiki.errors import DataError, require_file
+from twowiki.generation.settings import EngineOptions, GenerateConfig, GenerateOptions, Resources
+from twowiki.io.arguments import argument, settings_of
+from twowiki.worlds.settings import WorldConfig, parse_world
+
+TIERS = (
+    "of the gold pages' types, within the 50 nearest",
+    "of the gold pages' types, beyond the 50 nearest",
+    "of other types as well: too few of the gold pages' types",
+)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    add = parser.add_argument
-    add(
-        "--wikidata",
-        type=Path,
+@dataclass(frozen=True, kw_only=True)
+class GenerateCommand(EngineOptions, GenerateOptions):
+    """Generate a 2WikiMultiHopQA-style data set from a Wikidata dump and Wikipedia summaries.
+
+      twowiki generate --wikidata latest-all.json.gz --paragraphs para_with_hyperlink.zip --out DIR
+      twowiki generate --world "people=2000,films=1500,seed=7" --out DIR
+
+    DIR gets train.json, dev.json and test.json in the authors' format, id_aliases.json,
+    report.html, report.json, provenance.jsonl and a Parquet folder. Run it again after an
+    interruption: it continues.
+    """
+
+    wikidata: Path | None = argument(
+        None,
+        "Wikidata JSON dump, one entity per line: plain, .gz or .bz2 (.gz reads fastest)",
         metavar="DUMP",
-        help="Wikidata JSON dump, one entity a line: plain, .gz or .bz2 (.gz reads fastest)",
     )
-    add(
-        "--paragraphs",
-        type=Path,
-        metavar="FILE",
-        help="Wikipedia summaries: para_with_hyperlink JSON lines (plain, .gz, .bz2, .zip), "
+    paragraphs: Path | None = argument(
+        None,
+        "Wikipedia summaries: para_with_hyperlink JSON lines (plain, .gz, .bz2, .zip), "
         "wikimedia/wikipedia Parquet or JSON lines, or pages-articles XML; a file or a folder",
     )
-    add(
-        "--world",
+    world: str | None = argument(
+        None,
+        "a fictional world instead of dumps: people, films, seed, unique_names, aliases, missing, "
+        "mismatch, brief (see twowiki world --help)",
         metavar="SETTINGS",
-        help="a fictional world instead of dumps: people, films, seed, unique_names, aliases, "
-        "missing, mismatch, brief (see twowiki world --help)",
     )
-    add("--out", type=Path, required=True, metavar="DIR", help="the folder to write")
-    add(
-        "--types",
-        nargs="+",
-        default=list(TWO_WIKI_TYPES),
-        metavar="TYPE",
-        help=f"question types, separated by spaces or commas (default: {' '.join(TWO_WIKI_TYPES)})",
+    out: Path = argument(help="the folder to write", metavar="DIR")
+    workers: int = argument(
+        min(2, os.cpu_count() or 1), "processes and threads; the output is the same", minimum=1
     )
-    add(
-        "--limit-per-type",
-        default="1000",
-        metavar="N",
-        help="samples of each type, or all: every pair compared, nothing balanced away; for small "
-        "dumps (default: %(default)s)",
-    )
-    add(
-        "--mix",
-        choices=("even", "paper"),
-        default="even",
-        help="paper: four times --limit-per-type in all, the types in the shares of the paper's "
-        "Table 2 (default: %(default)s)",
-    )
-    add("--seed", default="0", help="what every draw depends on (default: %(default)s)")
-    add(
-        "--title-case",
-        choices=("clean", "paper"),
-        default="clean",
-        help="paper: the released questions' style (It'S, (Film)); clean: names as they are",
-    )
-    add(
-        "--yes-share",
-        type=float,
-        default=0.5,
-        metavar="X",
-        help="share of yes among the yes/no questions of a type (default: %(default)s)",
-    )
-    add(
-        "--drop-unstated",
-        action="store_true",
-        help="drop inferred relations that can fail and that Wikidata does not state itself",
-    )
-    add(
-        "--allow-truncated",
-        action="store_true",
-        help="go on with what a truncated or damaged dump gave",
-    )
-    add(
-        "--probe",
-        default="lexical",
-        metavar="READER",
-        help="the single-hop reader that splits by difficulty: lexical (quick), a folder or name "
-        'of a Hugging Face encoder, or file:PATH of {"id", "f1"} lines (default: %(default)s)',
-    )
-    add(
-        "--engine",
-        choices=("duckdb", "spark"),
-        default="duckdb",
-        help="where the queries run; the output is the same (default: %(default)s)",
-    )
-    add("--master", default="local[2]", help="Spark's master (default: %(default)s)")
-    add(
-        "--workers",
-        type=int,
-        default=min(2, os.cpu_count() or 1),
-        metavar="N",
-        help="processes and threads; the output is the same (default: %(default)s)",
-    )
-    add(
-        "--memory",
-        default="2GB",
-        metavar="SIZE",
-        help="the engine's memory limit; more is put on disk (default: %(default)s)",
-    )
-    add(
-        "--work",
-        type=Path,
+    work: Path | None = argument(
+        None,
+        "folder of the stages, kept for resuming and `twowiki explain` (default: OUT/work)",
         metavar="DIR",
-        help="folder of the stages, kept for resuming and `twowiki explain` (default: OUT/work)",
     )
 
+    def __post_init__(self) -> None:
+        names = {name.strip().replace("-", "_") for text in self.types for name in text.split(",")}
+        known = [name for name in TWO_WIKI_TYPES if name in names]
+        unknown = sorted(names - {*known, ""})
+        object.__setattr__(self, "types", (*known, *unknown))
+        super().__post_init__()
 
-def _limit(text: str) -> int | None:
-    if text == "all":
-        return None
-    if not text.isdecimal():
-        raise DataError(f"--limit-per-type is {text!r}", remedy="Give a number from 1, or all.")
-    return int(text)
+    def run(self) -> int:
+        """Generate, and print what was written."""
+        from twowiki.builder.generate import generate
+
+        work = self.work or self.out / "work"
+        world = None if self.world is None else parse_world(self.world)
+        wikidata, paragraphs = self._dumps(world, work)
+        config = settings_of(GenerateConfig, self, wikidata=wikidata, paragraphs=paragraphs)
+        report = generate(config, self.out, settings_of(Resources, self, work=work))
+        _print_counts(config, report)
+        if world is not None and report["samples"]:
+            from twowiki.generation.difficulty import render_difficulty
+            from twowiki.worlds.dataset import add_difficulty
+
+            print(render_difficulty(add_difficulty(world, self.out, report)))
+        print(f"report: {self.out / 'report.html'}")
+        if not report["samples"]:
+            print("no sample passed: the report has the reasons", file=sys.stderr)
+        return 0 if report["samples"] else 1
+
+    def _dumps(self, world: WorldConfig | None, work: Path) -> tuple[Path, Path]:
+        """Return the dumps; those of a world are written first."""
+        if world is not None:
+            from twowiki.worlds.dataset import prepare_dumps
+
+            if self.wikidata or self.paragraphs:
+                raise DataError("--world and dumps exclude each other", remedy="Use one of them")
+            return prepare_dumps(world, work / "world")
+        if self.wikidata is None or self.paragraphs is None:
+            remedy = "Set --wikidata and --paragraphs, or --world for a fictional world"
+            raise DataError("there are no dumps", remedy=remedy)
+        return self.wikidata, self.paragraphs
 
 
-def _inputs(args: argparse.Namespace) -> tuple[Path, Path, Any]:
-    """Give the dumps, and the settings of the world whose dumps they are (None for real ones)."""
-    if args.world is not None:
-        from twowiki.worlds.dataset import prepare_dumps
-        from twowiki.worlds.settings import parse_world
-
-        if args.wikidata or args.paragraphs:
-            raise DataError("--world and dumps", remedy="Give one or the other.")
-        world = parse_world(args.world)
-        return *prepare_dumps(world, (args.work or args.out / "work") / "world"), world
-    if args.wikidata is None or args.paragraphs is None:
-        raise DataError(
-            "no dumps", remedy="Give --wikidata and --paragraphs, or --world for a fictional world."
-        )
-    return args.wikidata, args.paragraphs, None
-
-
-def run(args: argparse.Namespace) -> int:
-    """Generate and say what came out."""
-    from twowiki.builder.generate import generate
-    from twowiki.generation.settings import GenerateConfig, Resources
-
-    if args.workers < 1:
-        raise DataError(f"--workers is {args.workers}", remedy="Give a number from 1.")
-    named = [kind for text in args.types for kind in text.split(",") if kind]
-    wanted = {kind.strip().replace("-", "_") for kind in named}
-    wikidata, paragraphs, world = _inputs(args)
-    config = GenerateConfig(
-        wikidata=wikidata,
-        paragraphs=paragraphs,
-        types=tuple(
-            [kind for kind in TWO_WIKI_TYPES if kind in wanted]
-            + sorted(wanted - set(TWO_WIKI_TYPES))
-        ),
-        limit_per_type=_limit(args.limit_per_type),
-        seed=args.seed,
-        title_case=args.title_case,
-        yes_share=args.yes_share,
-        drop_unstated=args.drop_unstated,
-        allow_truncated=args.allow_truncated,
-        mix=args.mix,
-        probe=args.probe,
-    )
-    resources = Resources(
-        work=args.work or args.out / "work",
-        engine=args.engine,
-        workers=args.workers,
-        memory=args.memory,
-        master=args.master,
-    )
-    report = generate(config, args.out, resources)
+def _print_counts(config: GenerateConfig, report: Mapping[str, Any]) -> None:
     for kind, row in report["types"].items():
         print(f"{kind:18} {row['samples']:>9,}")
-    for kind, row in report["types"].items() if args.mix == "paper" else ():
+    for kind, row in report["types"].items() if config.mix == "paper" else ():
         limit = config.limit_of(kind) or 0
         if row["samples"] < 0.8 * limit:
             print(
                 f"--mix paper: {row['samples']:,} of {limit:,} {kind} samples; lower "
-                "--limit-per-type, or give larger dumps",
+                "--limit-per-type, or use larger dumps",
                 file=sys.stderr,
             )
     splits = {name: sum(counts.values()) for name, counts in report["splits"].items()}
     print(", ".join(f"{name} {count:,}" for name, count in splits.items()))
-    if world is not None and report["samples"]:
-        from twowiki.generation.difficulty import render_difficulty
-        from twowiki.worlds.dataset import add_difficulty
 
-        print(render_difficulty(add_difficulty(world, args.out, report)))
-    print(f"report: {args.out / 'report.html'}")
-    if not report["samples"]:
-        print("no sample passed: see the reasons in the report", file=sys.stderr)
-        return 1
-    return 0
+
+@dataclass(frozen=True, kw_only=True)
+class WorldCommand(WorldConfig):
+    """Write a fictional world: a Wikidata dump and Wikipedia summaries of invented people.
+
+      twowiki world --people 2000 --films 1500 --seed 7 --out DIR
+
+    DIR gets wikidata.json (one entity per line, as in the dumps), paragraphs.jsonl (sentences and
+    links) and world.json (settings and counts); `twowiki generate` makes questions from them. The
+    same settings give the same bytes everywhere. With --difficulty DIR it measures a generated
+    data set: how many questions shortcuts answer.
+    """
+
+    unique_names: bool = argument(False, "no two people share a name")
+    brief: bool = argument(False, "summaries of two or three sentences")
+    out: Path | None = argument(None, "the folder to write", metavar="DIR")
+    difficulty: Path | None = argument(None, "measure this generated folder instead", metavar="DIR")
+
+    def run(self) -> int:
+        """Write a world, or measure a data set."""
+        if self.difficulty is not None:
+            from twowiki.generation.difficulty import (
+                measure_difficulty,
+                read_gold_examples,
+                render_difficulty,
+            )
+
+            print(render_difficulty(measure_difficulty(read_gold_examples(self.difficulty))))
+            return 0
+        from twowiki.worlds.dumps import write_world
+
+        if self.out is None:
+            raise DataError("there is no folder to write", remedy="Name it with --out DIR")
+        switches = {"unique_names": int(self.unique_names), "brief": int(self.brief)}
+        report = write_world(settings_of(WorldConfig, self, **switches), self.out)
+        counts = report["counts"]
+        print(
+            f"{counts['entities']:,} entities, {counts['pages']:,} pages, "
+            f"{counts['statements']:,} statements, {counts['sentences']:,} sentences"
+        )
+        wikidata, paragraphs = self.out / "wikidata.json", self.out / "paragraphs.jsonl"
+        print(f"now: twowiki generate --wikidata {wikidata} --paragraphs {paragraphs} --out DIR")
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyCommand:
+    """Compare two generated data sets: every file, and the tables of every stage.
+
+      twowiki verify A B
+
+    A and B are the --out folders of two `twowiki generate` runs, on whatever engine or number of
+    workers. The exit code is 0 if everything is equal, 1 if anything differs.
+    """
+
+    one: Path = argument(help="the first run's folder", positional=True, metavar="A")
+    two: Path = argument(help="the second run's folder", positional=True, metavar="B")
+    quiet: bool = argument(False, "print only differences")
+
+    def run(self) -> int:
+        """Print one line per comparison."""
+        from twowiki.generation.run_comparison import compare_runs
+
+        different = 0
+        for what, equal, detail in compare_runs(self.one, self.two):
+            different += not equal
+            if not equal or not self.quiet:
+                print(f"{'equal    ' if equal else 'DIFFERENT'} {what}")
+            if detail:
+                print("  " + detail.replace("\n", "\n  "))
+        print(f"{different} differences" if different else "the runs are equal")
+        return 1 if different else 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainCommand:
+    """Show where a generated sample comes from, or why expected samples are missing.
+
+      twowiki explain ID --run DIR            statements, pages, rule, template, split of a sample
+      twowiki explain --run DIR --against expected.jsonl
+                                              which of these samples the run has, and for each
+                                              missing one the reason that dropped it
+
+    DIR is the --out of `twowiki generate`.
+    """
+
+    sample_id: str | None = argument(
+        None, "a sample's _id, or the start of it", positional=True, metavar="ID"
+    )
+    run_dir: Path = argument(Path(), "the run (default: this folder)", flag="run", metavar="DIR")
+    against: Path | None = argument(None, "expected samples to look for", metavar="FILE")
+    work: Path | None = argument(None, "the run's --work, if it was not DIR/work", metavar="DIR")
+    json: bool = argument(False, "print JSON")
+
+    def run(self) -> int:
+        """Explain one sample, or compare with expected ones."""
+        if (self.sample_id is None) == (self.against is None):
+            raise DataError("needs a sample's id or --against FILE, and not both")
+        return self._explain() if self.against is None else self._recover(self.against)
+
+    def _explain(self) -> int:
+        from twowiki.generation.outputs import PROVENANCE
+        from twowiki.generation.sampling import read_json_lines
+
+        remedy = "Name the --out of `twowiki generate` with --run"
+        path = require_file(self.run_dir / PROVENANCE, remedy)
+        start = str(self.sample_id)
+        rows = [row for row in read_json_lines(path, dict) if row["_id"].startswith(start)]
+        if not rows:
+            raise DataError(f"no sample {start!r}", file=path, remedy="Look its _id up in a split")
+        for row in rows:
+            text = json.dumps(row, ensure_ascii=False, indent=2)
+            print(text if self.json else _render_provenance(row))
+        return 0
+
+    def _recover(self, expected: Path) -> int:
+        from twowiki.generation.run_comparison import Recovered, missing_lines
+
+        require_file(expected, "Name records in the authors' form with --against")
+        recovery = Recovered(self.run_dir, self.work).check(expected)
+        reasons = Counter(missing.reason for missing in recovery.missing)
+        if self.json:
+            report = {
+                "expected": recovery.expected,
+                "found": recovery.found,
+                "exact_question": recovery.worded,
+                "reasons": dict(sorted(reasons.items())),
+                "missing": {one.record["_id"]: one.reason for one in recovery.missing},
+                "other_wording": [record["_id"] for record in recovery.unworded],
+            }
+            print(json.dumps(report, indent=2))
+            return 0
+        for line in missing_lines(recovery):
+            print(line)
+        share = 100 * recovery.found / max(1, recovery.expected)
+        print(f"found {recovery.found:,} of {recovery.expected:,} ({share:.1f}%)")
+        worded = 100 * recovery.worded / max(1, recovery.found)
+        print(f"exact question among our wordings: {recovery.worded:,} of these ({worded:.1f}%)")
+        for reason, count in reasons.most_common():
+            print(f"{count:>6,}  {reason}")
+        return 0
+
+
+def _render_provenance(row: Mapping[str, Any]) -> str:
+    """Return the text of one sample's provenance."""
+    lines = [
+        f"{row['_id']}  {row['type']}  {row['split']}",
+        f"question   {row['question']}",
+        f"answer     {row['answer']}",
+        f"template   {row['template']}",
+    ]
+    if "rule" in row:
+        rule = " + ".join(row["relations"])
+        lines.append(f"rule       {row['rule']}: {rule} = {row['inferred']} ({row['check']})")
+    for (subject, relation, target), statement in zip(
+        row["evidences"], row["statements"], strict=True
+    ):
+        lines.append(f"statement  {subject} | {relation} | {target}   [{statement}]")
+    for entity, page in zip(row["entities"], row["pages"], strict=True):
+        lines.append(f"page       {page}  {entity}")
+    for title, sent_id in row["supporting_facts"]:
+        lines.append(f"support    {title} [{sent_id}]")
+    lines.append(f"distractors {TIERS[row['distractor_tier']]}")
+    lines.append(f"single-hop probe F1 {row['probe_f1']}")
+    lines.append("other wordings:")
+    lines += [f"  {text}" for text in row["wordings"] if text != row["question"]]
+    return "\n".join(lines) + "\n"

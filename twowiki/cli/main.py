@@ -22,10 +22,10 @@ from twowiki.io.arguments import CommandParser, add_arguments, from_values, pars
 
 # command -> (module and class, one line of help)
 COMMANDS = {
-    "generate": ("generate", "dumps in, a 2Wiki-style data set out"),
-    "world": ("world", "write a fictional world's dumps; measure difficulty"),
-    "verify": ("verify", "compare two generated data sets"),
-    "explain": ("explain", "show where a generated sample comes from"),
+    "generate": ("generate:GenerateCommand", "dumps in, a 2Wiki-style data set out"),
+    "world": ("generate:WorldCommand", "write a fictional world's dumps; measure difficulty"),
+    "verify": ("generate:VerifyCommand", "compare two generated data sets"),
+    "explain": ("generate:ExplainCommand", "show where a generated sample comes from"),
     "export": ("data:ExportCommand", "write typed Parquet shards and a card"),
     "validate": ("data:ValidateCommand", "report problems in raw records"),
     "stats": ("data:StatsCommand", "print the paper's tables for any split"),

@@ -189,9 +189,10 @@ def from_values(
     return cls(**_values(cls, values, file=file))
 
 
-def settings_of(cls: type[T], source: Any) -> T:
-    """Return an instance whose fields are those of a larger one."""
-    return cls(**{one.name: getattr(source, one.name) for one in fields(cls)})  # type: ignore[arg-type]
+def settings_of(cls: type[T], source: Any, **changes: Any) -> T:
+    """Return an instance whose fields are those of a larger one, but for the changes."""
+    names = [one.name for one in fields(cls) if one.name not in changes]  # type: ignore[arg-type]
+    return cls(**{name: getattr(source, name) for name in names}, **changes)
 
 
 def check_values(settings: Any) -> None:
@@ -353,6 +354,8 @@ def _check_range(metadata: Mapping[str, Any], number: float) -> None:
               if metadata.get(name) is not None]  # fmt: skip
     if not all(test(number, limit) for _, limit, test in limits):
         allowed = " and ".join(f"{word} {limit}" for word, limit, _ in limits)
+        if [word for word, *_ in limits] == ["at least", "at most"]:
+            allowed = f"from {limits[0][1]} to {limits[1][1]}"
         raise ValueError(f"is {number}; it must be {allowed}")
 
 
@@ -396,7 +399,7 @@ def _convert_union(value: Any, kinds: Sequence[Any], text: bool) -> Any:
             return _convert(value, kind, text)
         except ValueError as error:
             problems.append(str(error))
-    if text and type(None) in kinds and value == "none":
+    if text and type(None) in kinds and value in ("none", "all"):
         return None
     raise ValueError(problems[0])
 

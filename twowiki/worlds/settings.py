@@ -1,4 +1,4 @@
-"""What a world is asked for: sizes, seed and noise. All of it moves the output."""
+"""The settings of a world: sizes, seed and noise. All of them change the output."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from twowiki.errors import DataError, nearest
+from twowiki.io.arguments import argument, check_values
 
 VERSION = 1  # counts changes of what the same settings and seed give
 LARGEST = 20_000_000
@@ -14,43 +15,41 @@ LARGEST = 20_000_000
 
 @dataclass(frozen=True)
 class WorldConfig:
-    """The settings of a world.
+    """The settings of a world; with the same settings it has the same bytes everywhere."""
 
-    Attributes:
-        people: people with a page.
-        films: films with a page; songs, albums, bands, books and the rest follow from both.
-        seed: what every draw depends on.
-        unique_names: 1 gives every person a name of their own; 0 lets some share one, told apart
-            by brackets in their pages' titles.
-        aliases: share in percent of mentions of people that use another name of theirs.
-        missing: share in percent of statements that a page makes and Wikidata lacks.
-        mismatch: share in percent of pages' facts where the text names the right object but says
-            something else of it than the statement does; the paper found 8 of 100 samples so.
-        brief: 1 gives summaries of two or three sentences, which train twice as fast.
-    """
-
-    people: int = 2000
-    films: int = 1500
-    seed: str = "0"
-    unique_names: int = 0
-    aliases: int = 5
-    missing: int = 8
-    mismatch: int = 0
-    brief: int = 0
+    people: int = argument(2000, "people with a page", minimum=50, maximum=LARGEST)
+    films: int = argument(
+        1500,
+        "films with a page; songs, albums, bands, books and the rest follow from both",
+        minimum=10,
+        maximum=LARGEST,
+    )
+    seed: str = argument("0", "seed of every draw")
+    unique_names: int = argument(
+        0, "1: no two people share a name; 0: some do, and their pages' titles have brackets",
+        minimum=0, maximum=1,
+    )  # fmt: skip
+    aliases: int = argument(
+        5, "percentage of mentions of people by another of their names", minimum=0, maximum=100
+    )
+    missing: int = argument(
+        8, "percentage of the pages' statements that Wikidata lacks", minimum=0, maximum=100
+    )
+    mismatch: int = argument(
+        0,
+        "percentage of facts whose object the text names in another relation; the paper found 8 "
+        "in its data",
+        minimum=0,
+        maximum=100,
+    )
+    brief: int = argument(
+        0, "1: summaries of two or three sentences, which train twice as fast",
+        minimum=0, maximum=1,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("people", 50, LARGEST), ("films", 10, LARGEST), ("unique_names", 0, 1),
-            ("aliases", 0, 100), ("missing", 0, 100), ("mismatch", 0, 100), ("brief", 0, 1),
-        ):  # fmt: skip
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-                raise DataError(
-                    f"{value!r} is no such number",
-                    field=name,
-                    remedy=f"Give a whole number from {low} to {high}",
-                )
         object.__setattr__(self, "seed", str(self.seed))
+        check_values(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings by name, for reports and keys."""
