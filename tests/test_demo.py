@@ -19,17 +19,17 @@ from tests.browser import Browser
 from tests.small_model import examples, model_and_windows, setting
 from twowiki.data.schema import Paragraph
 from twowiki.errors import DataError
-from twowiki.pages.examples import (
-    answer_html,
-    graph_html,
+from twowiki.pages.answer import (
     parse_paragraphs,
+    render_answer,
+    render_answer_graph,
     render_paragraphs,
     triple_rows,
 )
 
 APP = Path(__file__).parent.parent / "examples" / "demo" / "app.py"
 OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "OMP_NUM_THREADS": "1"}
-SAID = {
+PREDICTION = {
     "answer": "Brin<moor",
     "answer_type": "span",
     "sp": [("Dessa Orrel", 1)],
@@ -70,7 +70,7 @@ def test_paragraphs_of_a_record_may_be_pasted() -> None:
         ("", "no paragraphs"),
         ("\n \n", "no paragraphs"),
         ("Title alone", "no text below"),
-        ("[1, 2", "are none"),
+        ("[1, 2", "but are not"),
         ("[]", "no paragraphs"),
         ("[[1, 2]]", "not a title"),
     ],
@@ -85,17 +85,19 @@ def test_answers_are_shown_escaped() -> None:
         Paragraph("Dessa Orrel", ("A painter.", " Born in Brin<moor.")),
         Paragraph("x", ("y",)),
     ]
-    shown = answer_html(paragraphs, SAID)
+    shown = render_answer(paragraphs, PREDICTION)
     assert "Brin&lt;moor" in shown
     assert "<moor" not in shown
     assert 'class="sentence found"' in shown
     assert "0.93" in shown
     assert "1 other paragraph" in shown
-    assert "place of birth 0.88" in graph_html(SAID)
-    assert triple_rows(SAID) == [["Dessa", "place of birth", "Brin<moor", 0.875]]
-    nothing = {**SAID, "answer": "", "sp": [], "triples": [], "sentences": []}
-    assert "No sentence was found" in answer_html(paragraphs, nothing)
-    assert "no triples" in graph_html(nothing)
+    graph = render_answer_graph(PREDICTION)
+    assert 'place of birth <span class="score">0.88</span>' in graph
+    assert "Brin&lt;moor" in graph
+    assert triple_rows(PREDICTION) == [["Dessa", "place of birth", "Brin<moor", 0.875]]
+    nothing = {**PREDICTION, "answer": "", "sp": [], "triples": [], "sentences": []}
+    assert "No sentence was found" in render_answer(paragraphs, nothing)
+    assert "no triples" in render_answer_graph(nothing)
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -175,12 +177,12 @@ def test_a_client_gets_answer_sentences_graph_and_triples(served: str) -> None:
 
     client = Client(served, verbose=False)
     sentences, graph, table, raw = client.predict(ASKED.question, TEXT, api_name="/answer")
-    said = json.loads(raw)
-    assert {"answer", "sp", "evidence", "sentences"} <= set(said)
+    prediction = json.loads(raw)
+    assert {"answer", "sp", "evidence", "sentences"} <= set(prediction)
     assert ASKED.context[0].title in sentences
-    assert "<svg" in graph or "no triples" in graph
+    assert "chain" in graph or "no triples" in graph
     assert table["headers"] == ["subject", "relation", "object", "score"]
-    assert len(table["data"]) == len(said["triples"])
+    assert len(table["data"]) == len(prediction["triples"])
     again = client.predict(ASKED.question, TEXT, api_name="/answer")
     assert again[3] == raw
 

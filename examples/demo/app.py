@@ -2,7 +2,7 @@
 
     python app.py runs/tiny/best        # or set TWOWIKI_MODEL to a folder or a hub repository
 
-It needs no network: the model lies in a folder, fonts are the system's, and nothing is reported.
+It needs no network: the model is in a folder, fonts are the system's, and nothing is reported.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 import gradio as gr
 
 from twowiki import DataError
-from twowiki.pages.examples import (
-    FORMAT,
-    TABLE,
-    answer_html,
-    graph_html,
+from twowiki.pages.answer import (
+    PARAGRAPH_FORMAT,
+    TRIPLE_COLUMNS,
     parse_paragraphs,
+    render_answer,
+    render_answer_graph,
     render_paragraphs,
     triple_rows,
 )
-from twowiki.pages.page import evidence_style
+from twowiki.pages.evidence import evidence_style
 from twowiki.training.tiny_data import tiny_examples
 
 HERE = Path(__file__).parent
@@ -40,7 +40,7 @@ INTRODUCTION = (
     "rests on, and the chain of facts (subject, relation, object) that leads to it."
 )
 NO_MODEL = (
-    "There is no model yet. Give its folder: `python app.py FOLDER`, or set the environment "
+    "There is no model yet. Name its folder: `python app.py FOLDER`, or set the environment "
     "variable `TWOWIKI_MODEL` to a folder or a repository of the hub (in a Space: under Settings, "
     "Variables), or put the folder here as `model`. `make demo` trains a small one into "
     "`runs/tiny/best`."
@@ -58,7 +58,7 @@ SHOWN = 4  # examples, one of each question type
 
 
 def find_model(given: str | None) -> str | None:
-    """Give the place of the model: the argument, the variable, or the folder beside this file."""
+    """Return where the model is: the argument, the variable, or the folder beside this file."""
     place = given or os.environ.get("TWOWIKI_MODEL")
     return place or (str(HERE / "model") if (HERE / "model").is_dir() else None)
 
@@ -67,8 +67,8 @@ def make_demo(model: Any, notice: str = "") -> gr.Blocks:
     """Build the page.
 
     Args:
-        model: what `twowiki.load_model` gave, or None.
-        notice: what to tell where there is no model.
+        model: what `twowiki.load_model` returned, or None.
+        notice: what to show if there is no model.
     """
 
     def answer(question: str, paragraphs: str) -> tuple[str, str, list[list[Any]], str]:
@@ -77,14 +77,14 @@ def make_demo(model: Any, notice: str = "") -> gr.Blocks:
             raise gr.Error(notice.replace("`", ""), duration=None)
         try:
             context = parse_paragraphs(paragraphs or "")
-            said = model.predict(question or "", context)
+            prediction = model.predict(question or "", context)
         except (DataError, ValueError) as error:
             raise gr.Error(str(error), duration=None, print_exception=False) from None
         return (
-            answer_html(context, said),
-            graph_html(said),
-            triple_rows(said),
-            json.dumps(said, ensure_ascii=False, indent=1),
+            render_answer(context, prediction),
+            render_answer_graph(prediction),
+            triple_rows(prediction),
+            json.dumps(prediction, ensure_ascii=False, indent=1),
         )
 
     examples = [
@@ -99,13 +99,17 @@ def make_demo(model: Any, notice: str = "") -> gr.Blocks:
             with gr.Column(min_width=280):
                 question = gr.Textbox(label="question", lines=2, elem_id="question")
                 paragraphs = gr.Textbox(
-                    label="paragraphs", info=FORMAT, lines=12, max_lines=24, elem_id="paragraphs"
+                    label="paragraphs",
+                    info=PARAGRAPH_FORMAT,
+                    lines=12,
+                    max_lines=24,
+                    elem_id="paragraphs",
                 )
                 button = gr.Button("Answer", variant="primary", elem_id="answer")
                 gr.Markdown("Examples (made up):")
-                for number, (asked, about) in enumerate(examples):
-                    gr.Button(asked, size="sm", elem_id=f"example-{number}").click(
-                        partial(tuple, (asked, about)),
+                for number, (example, about) in enumerate(examples):
+                    gr.Button(example, size="sm", elem_id=f"example-{number}").click(
+                        partial(tuple, (example, about)),
                         None,
                         [question, paragraphs],
                         api_visibility="private",
@@ -113,18 +117,18 @@ def make_demo(model: Any, notice: str = "") -> gr.Blocks:
             with gr.Column(min_width=280):
                 gr.Markdown("## Answer and supporting sentences")
                 sentences = gr.HTML(
-                    '<p class="note">Nothing asked yet.</p>', elem_id="sentences", padding=False
+                    '<p class="note">No question yet.</p>', elem_id="sentences", padding=False
                 )
                 gr.Markdown("## Evidence")
                 graph = gr.HTML(elem_id="graph", padding=False)
                 table = gr.Dataframe(
-                    headers=list(TABLE),
+                    headers=list(TRIPLE_COLUMNS),
                     label="triples",
                     interactive=False,
                     wrap=True,
                     column_widths=["32%", "24%", "30%", "14%"],
                 )
-                with gr.Accordion("All that the model says, as JSON", open=False):
+                with gr.Accordion("The whole prediction as JSON", open=False):
                     raw = gr.Code(language="json", label="prediction", interactive=False)
         outputs = [sentences, graph, table, raw]
         button.click(answer, [question, paragraphs], outputs, api_name="answer")
@@ -133,7 +137,7 @@ def make_demo(model: Any, notice: str = "") -> gr.Blocks:
 
 
 def make_theme() -> gr.themes.Base:
-    """Give a theme of the system's fonts, with texts that stand out from their ground."""
+    """Return a theme of the system's fonts, with enough contrast."""
     theme = gr.themes.Default(
         primary_hue="blue",
         font=["system-ui", "sans-serif"],
@@ -148,7 +152,7 @@ def make_theme() -> gr.themes.Base:
 
 
 def load(place: str | None) -> tuple[Any, str]:
-    """Load the model; give it, or what to tell where it cannot be loaded."""
+    """Return the model, or None and why it cannot be loaded."""
     if place is None:
         return None, NO_MODEL
     from twowiki import load_model
@@ -160,7 +164,7 @@ def load(place: str | None) -> tuple[Any, str]:
 
 
 def main() -> int:
-    """Serve the page; without a model, say what to do (a Space says it on the page)."""
+    """Serve the page; without a model, print what to do (a Space shows it on the page)."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model", nargs="?", help="a model's folder, or a repository of the hub")
     parser.add_argument("--port", type=int, help="the port (default: 7860, or the next free one)")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twowiki.cli.data import Selection
-from twowiki.errors import DataError, require_file
+from twowiki.errors import DataError
 from twowiki.io.arguments import argument, settings_of
 from twowiki.io.files import progress, write_json, write_json_lines, write_text
 from twowiki.metric.settings import ScoreSettings
@@ -152,14 +152,14 @@ class ReportCommand(ScoreSettings):
 
     def run(self) -> int:
         """Collect, render and write; print a summary."""
-        from twowiki.pages.page import render_page
+        from twowiki.pages.page import read_run, render_page
 
         if self.out.is_dir():
             raise DataError("is a folder", file=self.out, remedy="Name the page: report.html")
-        record = None if self.run_dir is None else _read_run(self.run_dir)
+        run = None if self.run_dir is None else read_run(Path(self.run_dir))
         findings = self._findings()
         title = self.title or f"Report on {Path(self.predictions).name}"
-        write_text(self.out, render_page(findings, title=title, seed=self.seed, run=record))
+        write_text(self.out, render_page(findings, title=title, seed=self.seed, run=run))
         report = findings.report
         print(
             f"{self.out}: {report.n} questions, {len(findings.shown)} shown, "
@@ -172,13 +172,13 @@ class ReportCommand(ScoreSettings):
         from twowiki.llm.outputs import read_llm_outputs
         from twowiki.metric.gold_sources import records_of
         from twowiki.metric.predictions import read_predictions
-        from twowiki.pages.collect import gather
+        from twowiki.pages.collect import collect_findings
 
         read = read_llm_outputs if self.from_llm else read_predictions
         predictions = read(self.predictions)
         names = None if self.aliases is None else read_aliases(self.aliases)
         labels, records, origin = records_of(self.gold, self.config, self.split, whole=LARGEST_HELD)
-        return gather(
+        return collect_findings(
             predictions,
             progress(records, what="scoring"),
             origin,
@@ -189,18 +189,6 @@ class ReportCommand(ScoreSettings):
             seed=self.seed,
             command=shlex.join(self.command) or None,
         )
-
-
-def _read_run(place: str) -> dict[str, Any]:
-    """Read a run's report.json, from the run's folder or the file itself."""
-    from twowiki.io.json_files import parse_json, read_bytes, utf8
-
-    path = Path(place) / "report.json" if Path(place).is_dir() else Path(place)
-    require_file(path, "Name the folder that a training run wrote (with report.json in it)")
-    value = parse_json(utf8(read_bytes(path)[0], path), path)
-    if not isinstance(value, dict):
-        raise DataError("not a run's report", file=path, remedy="Name a training run's folder")
-    return value
 
 
 @dataclass(frozen=True, kw_only=True)

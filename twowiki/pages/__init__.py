@@ -1,1 +1,1 @@
-"""Pages that people look at: the report of a scoring, evidence graphs, highlighted sentences."""
+"""Pages for people: the report of a score, evidence graphs, an answer with its sentences marked."""

@@ -1,7 +1,8 @@
-"""One pass over the gold: rows, outcomes, and the few examples that a page shows.
+"""Score, classify and choose the examples of a report, in one pass over the gold.
 
-In: predictions and a stream of gold records. Out: `Findings`. The gold's contexts go by; only
-those of examples that may be shown are kept. The report equals that of `twowiki.score`.
+In: predictions and a stream of gold records. Out: `ReportFindings`. Of the gold's contexts only
+those of examples that may be shown are kept. The report equals that of `twowiki.score`. Gold that
+is hidden, or that lacks ids of the subset, is refused.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from twowiki.metric.settings import ScoreSettings
 
 
 class Shown(NamedTuple):
-    """An example that a page shows; what is heavy is decoded when it is written."""
+    """An example that a page shows; question and context are decoded when it is written."""
 
     gold: Gold
     prediction: Prediction
@@ -45,7 +46,7 @@ class Shown(NamedTuple):
     context: Any
 
 
-class Findings(NamedTuple):
+class ReportFindings(NamedTuple):
     """What one pass found.
 
     Attributes:
@@ -62,8 +63,8 @@ class Findings(NamedTuple):
     judge: Judge
 
 
-def gather(
-    said: PredictionSet,
+def collect_findings(
+    predictions: PredictionSet,
     records: Iterable[Any],
     origin: Source,
     labels: Sequence[str],
@@ -73,17 +74,17 @@ def gather(
     most: int,
     seed: int,
     command: str | None = None,
-) -> Findings:
-    """Score, judge and choose.
+) -> ReportFindings:
+    """Score, classify and choose.
 
     Args:
-        said: the predictions.
+        predictions: the predictions.
         records: the gold's records, a stream.
         origin: where they come from.
-        labels: the names behind a `type` that is a number.
-        settings: the variant of the metric.
+        labels: the names of a `type` that is a number.
+        settings: the options of the metric.
         names: other names by Wikidata id.
-        most: how many examples are shown.
+        most: largest number of examples to show.
         seed: of their choice.
         command: the command line to keep in the report.
 
@@ -91,7 +92,7 @@ def gather(
         DataError: gold that cannot be used, or that is hidden; file and record are named.
     """
     chosen = None if settings.subset is None else read_subset(settings.subset)
-    scan = _Scan(said, settings, names, chosen, EvenSample(most, seed))
+    scan = _Scan(predictions, settings, names, chosen, EvenSample(most, seed))
     try:
         for number, record in enumerate(records):
             scan.look(record, *gold_of(record, number, labels))
@@ -99,21 +100,21 @@ def gather(
     except DataError as error:
         raise error.at(origin.name) if origin.name != IN_MEMORY else error from None
     report = scan.report(origin, names, chosen, command)
-    return Findings(report, scan.outcomes, scan.signs, scan.sample.items(), scan.judge)
+    return ReportFindings(report, scan.outcomes, scan.signs, scan.sample.items(), scan.judge)
 
 
 class _Scan:
-    """What is known so far while the gold goes by."""
+    """The state of one pass over the gold."""
 
     def __init__(
         self,
-        said: PredictionSet,
+        predictions: PredictionSet,
         settings: ScoreSettings,
         names: AliasTable | None,
         chosen: Sequence[str] | None,
         sample: EvenSample[Shown],
     ) -> None:
-        self.said, self.settings, self.sample = said, settings, sample
+        self.predictions, self.settings, self.sample = predictions, settings, sample
         self.scorer = Scorer(settings, no_names if names is None else names.names_of)
         self.judge = Judge(self.scorer)
         self.inspector = Inspector(coerce=settings.coerce_indices)
@@ -129,7 +130,7 @@ class _Scan:
         self._blank, self._has_ids = True, False
 
     def look(self, record: Any, gold: Gold, raw: Any) -> None:
-        """Take one record in."""
+        """Score one record and keep what the report needs of it."""
         self._ids[gold.id] = None
         unset = msgspec.UNSET
         self._lacking.update(
@@ -146,7 +147,7 @@ class _Scan:
             self._blank = False
         if hidden or (self._wanted is not None and gold.id not in self._wanted):
             return
-        prediction = self.said.of(gold.id)
+        prediction = self.predictions.of(gold.id)
         row = self.scorer.score_example(prediction, gold)
         outcome, signs = self.judge.judge(prediction, gold, row)
         self.rows.append(row)
@@ -160,9 +161,9 @@ class _Scan:
         self.sample.add(outcome, gold.id, shown)
 
     def check(self, origin: Source) -> None:
-        """Refuse gold without records, hidden gold, and ids that the gold does not know."""
+        """Raise for gold without records, hidden gold, and ids that are not in the gold."""
         if not self._ids:
-            raise DataError("the gold holds no record", remedy="Give a split with at least one")
+            raise DataError("the gold has no record", remedy="Give a split with at least one")
         if len(self._hidden_ids) == self._count or (self._blank and not self._hidden_ids):
             raise DataError(HIDDEN)
         unknown = [name for name in self._wanted or () if name not in self._ids]
@@ -188,13 +189,13 @@ class _Scan:
         """Put the rows into a report, as `twowiki.score` does."""
         light = [Gold(row.id, "", (), ()) for row in self.rows]
         return assemble(
-            self.said,
+            self.predictions,
             GoldSet(light, (), origin, dict(self._lacking), self._has_ids),
             replace(self.settings, by_type=True),
             self.rows,
             self.inspector,
             gold_hash=self.content.hexdigest(),
-            extra=tuple([name for name in self.said.ids() if name not in self._ids]),
+            extra=tuple([name for name in self.predictions.ids() if name not in self._ids]),
             names=names,
             chosen=chosen,
             command=command,
@@ -202,7 +203,7 @@ class _Scan:
 
 
 def question_of(shown: Shown) -> str:
-    """Give an example's question, "" where the gold has none."""
+    """Return an example's question, empty if the gold has none."""
     value = shown.question
     if isinstance(value, msgspec.Raw):
         value = msgspec.json.decode(value) if bytes(value) else ""
@@ -210,7 +211,7 @@ def question_of(shown: Shown) -> str:
 
 
 def paragraphs_of(shown: Shown) -> list[Paragraph]:
-    """Give an example's paragraphs; none where the gold has no readable context."""
+    """Return an example's paragraphs; none if the gold has no readable context."""
     context = shown.context
     try:
         if isinstance(context, msgspec.Raw):
@@ -222,32 +223,32 @@ def paragraphs_of(shown: Shown) -> list[Paragraph]:
         return []
 
 
-def check_of(findings: Findings, shown: Shown) -> Checked:
-    """Say of each entry of one example whether the other side has it."""
+def check_of(findings: ReportFindings, shown: Shown) -> Checked:
+    """Return each entry of one example with whether the other side has it."""
     return findings.judge.check(shown.prediction, shown.gold)
 
 
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 
 
-class EvenSample(Generic[Item]):
-    """Keeps up to `most` items, spread evenly over their groups.
+class EvenSample(Generic[_Item]):
+    """Keep up to `most` items, spread evenly over their groups.
 
     Args:
         most: how many items come out at the end.
-        seed: start of chance; an item's draw depends on the seed and its name alone.
+        seed: of the random draws; an item's draw depends on the seed and its key alone.
     """
 
     def __init__(self, most: int, seed: int) -> None:
         self._most, self._seed = most, seed
-        # group -> a heap of (minus what chance drew, minus the place, item): large draws fall out
-        self._groups: dict[str, list[tuple[int, int, Item]]] = {}
+        # group -> a heap of (minus the random draw, minus the position, item): large draws fall out
+        self._groups: dict[str, list[tuple[int, int, _Item]]] = {}
         self._count = 0
 
-    def add(self, group: str, name: str, item: Item) -> None:
-        """Take an item in; it may fall out again."""
+    def add(self, group: str, key: str, item: _Item) -> None:
+        """Add an item; it may fall out again."""
         self._count += 1
-        seeded = f"{self._seed}:{name}".encode("utf-8", "surrogatepass")
+        seeded = f"{self._seed}:{key}".encode("utf-8", "surrogatepass")
         drawn = int.from_bytes(hashlib.blake2b(seeded, digest_size=8).digest(), "big")
         kept = self._groups.setdefault(group, [])
         if len(kept) < self._most:
@@ -255,10 +256,10 @@ class EvenSample(Generic[Item]):
         elif self._most:
             heapq.heappushpop(kept, (-drawn, -self._count, item))
 
-    def items(self) -> list[Item]:
-        """Give what is kept, in the order in which it came."""
+    def items(self) -> list[_Item]:
+        """Return the kept items, in the order in which they were added."""
         queues = [sorted(kept, reverse=True) for _, kept in sorted(self._groups.items())]
-        chosen: list[tuple[int, int, Item]] = []
+        chosen: list[tuple[int, int, _Item]] = []
         for turn in range(max(map(len, queues), default=0)):
             chosen += [queue[turn] for queue in queues if turn < len(queue)]
         return [item for _, _, item in sorted(chosen[: self._most], key=lambda one: -one[1])]

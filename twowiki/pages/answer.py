@@ -1,0 +1,135 @@
+"""The demo's texts: paragraphs as people write them in, a model's answer as HTML out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from twowiki.data.fields import parse_context
+from twowiki.data.schema import Paragraph
+from twowiki.errors import DataError
+from twowiki.io.json_files import parse_json
+from twowiki.models.text import split_sentences
+from twowiki.pages.evidence import (
+    Edge,
+    Graph,
+    as_text,
+    join_chains,
+    locate_facts,
+    mark_paragraphs,
+    page_templates,
+)
+
+PARAGRAPH_FORMAT = (
+    "Write each paragraph as its title on a line of its own and its text below, with an empty "
+    "line between paragraphs; or paste a record's context as JSON: [[title, [sentence, ...]], ...]"
+)
+TRIPLE_COLUMNS = ("subject", "relation", "object", "score")
+
+
+def parse_paragraphs(text: str) -> list[Paragraph]:
+    """Parse paragraphs that a person wrote or pasted.
+
+    Args:
+        text: blocks between empty lines, each a title and below it the text, which is cut into
+            sentences; or the JSON of a context.
+
+    Raises:
+        DataError: there are none, or a title has no text.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n").strip()
+    if text.startswith(("[", "{")):
+        paragraphs = _parse_json_context(text)
+    else:
+        paragraphs = [_parse_block(block) for block in _blocks(text)]
+    if not paragraphs:
+        raise DataError("there are no paragraphs", remedy=PARAGRAPH_FORMAT)
+    return paragraphs
+
+
+def _parse_json_context(text: str) -> list[Paragraph]:
+    try:
+        value = parse_json(text.encode("utf-8", "surrogatepass"))
+    except DataError as error:
+        problem = f"the paragraphs look like JSON, but are not ({error.problem})"
+        raise DataError(problem, remedy=PARAGRAPH_FORMAT) from None
+    if isinstance(value, Mapping) and "context" in value:
+        value = value["context"]
+    return [Paragraph(*one) for one in parse_context(value)]
+
+
+def _parse_block(lines: Sequence[str]) -> Paragraph:
+    title, *rest = lines
+    if not rest:
+        problem = f"the paragraph {title!r} has no text below its title"
+        raise DataError(problem, remedy=PARAGRAPH_FORMAT)
+    return Paragraph(title, tuple(split_sentences(" ".join(rest), [title])))
+
+
+def _blocks(text: str) -> list[list[str]]:
+    blocks: list[list[str]] = [[]]
+    for line in text.split("\n"):
+        if line.strip():
+            blocks[-1].append(" ".join(line.split()))
+        elif blocks[-1]:
+            blocks.append([])
+    return [block for block in blocks if block]
+
+
+def render_paragraphs(paragraphs: Sequence[Paragraph]) -> str:
+    """Return paragraphs as a person would write them, so that `parse_paragraphs` reads them."""
+    return "\n\n".join(
+        f"{title}\n{' '.join(sentence.strip() for sentence in sentences)}"
+        for title, sentences in paragraphs
+    )
+
+
+def render_answer(paragraphs: Sequence[Paragraph], prediction: Mapping[str, Any]) -> str:
+    """Return HTML of the answer, and of the paragraphs with the supporting sentences marked.
+
+    Args:
+        paragraphs: what the question was about.
+        prediction: what `predict` returned.
+    """
+    found, _ = locate_facts(paragraphs, prediction["sp"])
+    scores = {(one["title"], one["sent_id"]): one["score"] for one in prediction["sentences"]}
+
+    def score_of(paragraph: int, sent_id: int) -> str:
+        score = scores.get((paragraphs[paragraph].title, sent_id))
+        return "" if score is None else f"{score:.2f}"
+
+    answer = prediction["answer"]
+    answers = [("predicted", "answer", answer)] if prediction["answer_type"] == "span" else []
+    marks = dict.fromkeys(found, "found")
+    return (
+        page_templates()
+        .get_template("answer.html")
+        .render(
+            answer=answer,
+            is_supported=bool(found),
+            context=list(mark_paragraphs(paragraphs, marks, answers, score_of)),
+        )
+    )
+
+
+def render_answer_graph(prediction: Mapping[str, Any]) -> str:
+    """Return HTML of the evidence, each relation with its score."""
+    edges = [
+        Edge(
+            as_text(triple["subject"]),
+            as_text(triple["relation"]),
+            as_text(triple["object"]),
+            note=f"{triple['score']:.2f}",
+        )
+        for triple in prediction["triples"]
+    ]
+    graph = page_templates().get_template("graph.html").render(graph=Graph(join_chains(edges), []))
+    return f'<div class="twowiki">{graph}</div>'
+
+
+def triple_rows(prediction: Mapping[str, Any]) -> list[list[Any]]:
+    """Return the evidence as rows of `TRIPLE_COLUMNS`."""
+    return [
+        [triple["subject"], triple["relation"], triple["object"], round(triple["score"], 3)]
+        for triple in prediction["triples"]
+    ]
