@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from twowiki.data.schema import Triple
 from twowiki.data.sources import read_examples
 from twowiki.models.comparison_answers import (
-    Triple,
     country_of,
     derive_answer,
     is_named,

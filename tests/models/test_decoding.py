@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from tests.small_model import GOLD_Q1, model_and_windows, reproduced, setting
 from twowiki.models.decoding import (
-    NOTHING,
+    NO_ANSWER,
     ScoredSpan,
     WindowScores,
     best_spans,
+    decode_windows,
     forward_maximum,
-    merge_windows,
     score_windows,
-    window_segment_ids,
+    word_segment_ids,
 )
 from twowiki.models.oracle import SURE, baseline_oracle
 from twowiki.models.text import lay_out
@@ -43,7 +43,7 @@ def test_the_band_finds_what_the_square_finds(tokens: int, width: int, seed: int
 
 @given(st.integers(1, 12), st.integers(1, 6), st.integers(0, 10_000))
 @settings(deadline=None)
-def test_a_span_never_leaves_its_zone_nor_exceeds_its_width(
+def test_a_span_never_leaves_its_segment_nor_exceeds_its_width(
     tokens: int, width: int, seed: int
 ) -> None:
     generator = torch.Generator().manual_seed(seed)
@@ -71,15 +71,15 @@ def test_the_forward_maximum_is_a_sliding_maximum(tokens: int, width: int) -> No
     assert (found == expected).all()
 
 
-def test_titles_and_paragraphs_are_zones_of_their_own() -> None:
+def test_titles_and_paragraphs_are_segments_of_their_own() -> None:
     _, (window,) = model_and_windows(given=[GOLD_Q1])
-    segment_ids = window_segment_ids(window, "marked")
+    segment_ids = word_segment_ids(window)
     words = [window.text[a:b] for a, b in zip(window.token_starts, window.token_ends, strict=True)]
-    by_zone: dict[int, list[str]] = {}
-    for word, zone in zip(words, segment_ids.tolist(), strict=True):
-        by_zone.setdefault(zone, []).append(word)
-    assert by_zone.pop(-1) == ["\x02", "\x03"] * 2
-    assert [" ".join(part) for part in by_zone.values()] == [
+    by_segment: dict[int, list[str]] = {}
+    for word, segment in zip(words, segment_ids.tolist(), strict=True):
+        by_segment.setdefault(segment, []).append(word)
+    assert by_segment.pop(-1) == ["\x02", "\x03"] * 2
+    assert [" ".join(part) for part in by_segment.values()] == [
         "Tavik Orrel",
         "Tavik Orrel was a runner , the son of Dessa Orrel .",
         "Dessa Orrel",
@@ -92,8 +92,7 @@ def test_all_scores_above_the_threshold_give_every_sentence_and_no_title() -> No
     output = baseline_oracle(windows, model.config)
     output.support_logits = torch.full_like(output.support_logits, SURE)
     scores = score_windows(output, windows, model.config)
-    text = lay_out(GOLD_Q1.context).text
-    answered = merge_windows(scores, GOLD_Q1.context, text, model.config)
+    answered = decode_windows(scores, GOLD_Q1.question, GOLD_Q1.context, model.config)
     assert answered.supporting_facts == [("Tavik Orrel", 0), ("Dessa Orrel", 0), ("Dessa Orrel", 1)]
 
 
@@ -101,16 +100,15 @@ def test_in_the_published_settings_titles_can_be_predicted() -> None:
     model, windows = model_and_windows(reproduced(), given=[GOLD_Q1])
     output = baseline_oracle(windows, model.config)
     output.support_logits = torch.full_like(output.support_logits, SURE)
-    text = lay_out(GOLD_Q1.context, "reference").text
     scores = score_windows(output, windows, model.config)
-    answered = merge_windows(scores, GOLD_Q1.context, text, model.config)
+    answered = decode_windows(scores, GOLD_Q1.question, GOLD_Q1.context, model.config)
     assert ("Tavik Orrel", -1) in answered.supporting_facts
 
 
 def window_scores(
     answer: ScoredSpan | None, sentences: list[tuple[int, int, float]], **changes: object
 ) -> WindowScores:
-    whole = WindowScores(0, [0.9, 0.05, 0.05], answer, sentences, [[0.1, 0.9]], [None], [None])
+    whole = WindowScores(0, [0.9, 0.05, 0.05], answer, sentences, [[0.1, 0.9]], [[]], [[]])
     return whole._replace(**changes)  # type: ignore[arg-type]
 
 
@@ -125,7 +123,7 @@ def test_the_best_window_decides_whatever_the_order() -> None:
         window_scores(None, [(1, 1, 0.1)]),
     ]
     for order in ([0, 1, 2], [2, 1, 0], [1, 2, 0]):
-        answered = merge_windows([scores[i] for i in order], context, text, config)
+        answered = decode_windows([scores[i] for i in order], "", context, config)
         assert answered.answer == "Brinmoor"
         assert answered.sentence_scores == [
             ("Tavik Orrel", 0, 0.2),
@@ -136,10 +134,10 @@ def test_the_best_window_decides_whatever_the_order() -> None:
 
 
 def test_no_window_at_all_says_nothing() -> None:
-    assert merge_windows([], (), "", setting()) == NOTHING
-    assert NOTHING.answer == ""
-    assert not NOTHING.supporting_facts
-    assert not NOTHING.evidences
+    assert decode_windows([], "", (), setting()) == NO_ANSWER
+    assert NO_ANSWER.answer == ""
+    assert not NO_ANSWER.supporting_facts
+    assert not NO_ANSWER.evidences
 
 
 def test_two_triples_of_one_relation_both_come_out_and_equal_ones_once() -> None:
@@ -151,21 +149,21 @@ def test_two_triples_of_one_relation_both_come_out_and_equal_ones_once() -> None
         spans[0],
         [],
         relations=[[0.9, 0.1]] * 3,
-        subjects=[spans[0], spans[1], spans[0]],
-        objects=[end, end, end],
+        subjects=[[spans[0]], [spans[1]], [spans[0]]],
+        objects=[[end]] * 3,
     )
-    answered = merge_windows([scores], GOLD_Q1.context, text, config)
+    answered = decode_windows([scores], "", GOLD_Q1.context, config)
     assert [triple[:3] for triple in answered.evidences] == [
         ("Tavik Orrel", "director", "Brinmoor"),
         ("Dessa", "director", "Brinmoor"),
     ]
 
 
-@pytest.mark.parametrize(("kind", "said"), [(1, "yes"), (2, "no")])
-def test_yes_and_no_have_no_span(kind: int, said: str) -> None:
+@pytest.mark.parametrize(("number", "answer"), [(1, "yes"), (2, "no")])
+def test_yes_and_no_have_no_span(number: int, answer: str) -> None:
     types = [0.1, 0.1, 0.1]
-    types[kind] = 0.8
+    types[number] = 0.8
     scores = window_scores(ScoredSpan(0, 5, 9.0), [], answer_types=types)
     config = setting(relations=["mother"], triple_slots=1)
-    answered = merge_windows([scores], GOLD_Q1.context, lay_out(GOLD_Q1.context).text, config)
-    assert (answered.answer, answered.answer_span) == (said, None)
+    answered = decode_windows([scores], "", GOLD_Q1.context, config)
+    assert (answered.answer, answered.answer_span) == (answer, None)

@@ -10,14 +10,8 @@ import torch
 from tests.small_encoder import model_and_records, settings
 from tests.small_model import GOLD_Q1, examples
 from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
-from twowiki.models.decoding import ScoredSpan
-from twowiki.models.decoding_encoder import (
-    WindowScores,
-    decode_record,
-    encoder_segment_ids,
-    score_records,
-    span_candidates,
-)
+from twowiki.models.decoding import ScoredSpan, WindowScores, pad_segment_ids, span_candidates
+from twowiki.models.decoding_encoder import decode_record, score_records, token_segment_ids
 from twowiki.models.oracle import encoder_oracle
 from twowiki.models.processing_encoder import EncoderCollator
 from twowiki.models.text import lay_out
@@ -76,7 +70,7 @@ def configured(**options: Any) -> TwoWikiEncoderConfig:
 
 
 def triples(config: TwoWikiEncoderConfig, slots: Any = SLOTS) -> list[tuple[str, ...]]:
-    said = decode_record(record(slots, config), QUESTION, CONTEXT, TEXT, config)
+    said = decode_record([record(slots, config)], QUESTION, CONTEXT, config)
     return [tuple(triple[:3]) for triple in said.evidences]
 
 
@@ -111,28 +105,28 @@ def test_a_comparison_is_answered_from_its_triples_only_if_so_asked() -> None:
         ("date of birth", [place("Cy Venn (director)")], [place("1901")]),
         ("date of birth", [place("Ada Orr", 10.0, "Ada Orr was")], [place("1899")]),
     ]
-    said = decode_record(record(slots, config), QUESTION, CONTEXT, TEXT, config)
+    said = decode_record([record(slots, config)], QUESTION, CONTEXT, config)
     assert said.answer == "Born Later"
     assert said.answer_span is not None
     assert TEXT[slice(*said.answer_span)] == "Born Later"
     assert said.supporting_facts == [("Mist (1940 film)", 0)]
     config.derive_answers = False
-    plain = decode_record(record(slots, config), QUESTION, CONTEXT, TEXT, config)
+    plain = decode_record([record(slots, config)], QUESTION, CONTEXT, config)
     assert plain.answer == "Mist (1940 film)"
     assert plain.evidences == said.evidences
 
 
 def test_nothing_is_said_without_a_record() -> None:
-    said = decode_record(None, QUESTION, CONTEXT, TEXT, configured())
+    said = decode_record([], QUESTION, CONTEXT, configured())
     assert (said.answer, said.supporting_facts, said.evidences) == ("", [], [])
 
 
 @pytest.mark.parametrize("count", [1, 2, 4, 50])
-def test_candidates_are_in_order_within_their_zone_and_short_enough(count: int) -> None:
+def test_candidates_are_in_order_within_their_segment_and_short_enough(count: int) -> None:
     model, records = model_and_records("bert", examples()[:3])
     torch.manual_seed(1)
     tokens = max(len(one.token_ids) for one in records)
-    segment_ids = encoder_segment_ids(records, model.config, tokens)
+    segment_ids = pad_segment_ids([token_segment_ids(one, model.config) for one in records], tokens)
     mask = (segment_ids >= 0).unsqueeze(-1)
     lowest = torch.finfo(torch.float).min
     starts, ends = (torch.randn(3, tokens, 5).masked_fill(~mask, lowest) for _ in range(2))
@@ -156,8 +150,7 @@ def test_two_triples_of_one_relation_come_out_of_gold_labels() -> None:
     batch = EncoderCollator(model.config)(records)
     assert batch["span_mask"].sum() < batch["context_mask"].sum()
     scores = score_records(encoder_oracle(records, model.config), records, model.config)
-    text = lay_out(comparison.context).text
-    said = decode_record(scores[0], comparison.question, comparison.context, text, model.config)
+    said = decode_record(scores[:1], comparison.question, comparison.context, model.config)
     found = {tuple(triple[:3]) for triple in said.evidences}
     assert found == {tuple(triple) for triple in comparison.evidences}
     assert len({triple[1] for triple in found}) < len(found)

@@ -15,7 +15,7 @@ from tests.joint_files import ROOT
 from tests.small_model import GOLD_Q1, examples, model_and_windows, reproduced, setting
 from twowiki.errors import DataError
 from twowiki.models.inputs import QUESTION_CHARACTERS, parse_context
-from twowiki.models.prediction import BATCH_AREA, batches
+from twowiki.models.prediction import MAX_BATCH_AREA, batch_windows
 
 QUESTION = GOLD_Q1.question
 PAIRS = [(title, list(sentences)) for title, sentences in GOLD_Q1.context]
@@ -143,11 +143,11 @@ def test_paragraphs_of_any_length_are_read_in_windows() -> None:
 def test_long_windows_go_in_smaller_batches() -> None:
     _, windows = model_and_windows()
     long = windows[0]._replace(token_ids=windows[0].token_ids.repeat(2048)[:2048])
-    sizes = [len(part) for part in batches([long] * 20 + windows, 32)]
+    sizes = [len(part) for part in batch_windows([long] * 20 + windows, 32)]
     assert sum(sizes) == 20 + len(windows)
-    for part in batches([long] * 20 + windows, 32):
+    for part in batch_windows([long] * 20 + windows, 32):
         longest = max(len(window.token_ids) for window in part)
-        assert len(part) == 1 or len(part) * longest**2 <= BATCH_AREA
+        assert len(part) == 1 or len(part) * longest**2 <= MAX_BATCH_AREA
 
 
 @given(
@@ -254,10 +254,10 @@ def test_the_examples_of_the_docs_run(folder: Path) -> None:
     ("given", "said"),
     [
         (("Who?",), "the paragraphs are None"),
-        ((["Who?"],), "no dict of"),
-        (({"q": 1},), "no dict of"),
+        ((["Who?"],), "not a dict of"),
+        (({"q": 1},), "not a dict of"),
         ((["Who?"], []), "1 questions, but the paragraphs of 0"),
-        ((None,), "no dict of"),
+        ((None,), "not a dict of"),
     ],
 )
 def test_the_pipeline_says_what_it_wants(folder: Path, given: Any, said: str) -> None:

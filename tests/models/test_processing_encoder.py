@@ -50,7 +50,7 @@ def ceiling(config: TwoWikiEncoderConfig, tokenizer: Any, given: list[Example]) 
 @pytest.mark.parametrize("family", FAMILIES)
 @given(text=st.text(max_size=60))
 def test_offsets_are_slices_that_cover_every_visible_character(family: str, text: str) -> None:
-    (tokens,) = SubwordTokenizer(make_tokenizer(family)).read([text])
+    (tokens,) = SubwordTokenizer(make_tokenizer(family)).tokenize([text])
     covered = set()
     before = 0
     for start, end in zip(tokens.starts.tolist(), tokens.ends.tolist(), strict=True):
@@ -65,7 +65,7 @@ def test_offsets_are_slices_that_cover_every_visible_character(family: str, text
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_words_of_hard_texts_are_found_exactly(family: str) -> None:
-    (tokens,) = SubwordTokenizer(make_tokenizer(family)).read([HARD])
+    (tokens,) = SubwordTokenizer(make_tokenizer(family)).tokenize([HARD])
     starts, ends = tokens.starts.tolist(), tokens.ends.tolist()
     for word in ("Élan", "Dovré", "Ash", "filmed"):
         place = HARD.index(word)
@@ -86,7 +86,7 @@ def test_an_answer_with_its_apostrophe_comes_back_exactly(kind: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_special_tokens_and_markers_in_a_text_are_text(family: str) -> None:
     tokenizer = make_tokenizer(family)
-    (tokens,) = SubwordTokenizer(tokenizer).read(["a [SEP] b [title] c [sentence]"])
+    (tokens,) = SubwordTokenizer(tokenizer).tokenize(["a [SEP] b [title] c [sentence]"])
     names = ["[title]", "[sentence]"]
     if family != UNIGRAM:  # such a vocabulary has its special tokens as pieces of text too
         names += ["[SEP]", "[CLS]"]

@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 import twowiki
 from tests.small_model import examples, model_and_windows, setting
 from twowiki.data.schema import Example, to_official
-from twowiki.models.features import LABEL_NAMES
+from twowiki.models.labels import LABEL_NAMES
 from twowiki.models.modeling_baseline import TwoWikiBaselineForMultihopQA
 from twowiki.models.processing_baseline import BaselineCollator
 from twowiki.training.tiny_data import tiny_examples

@@ -19,7 +19,7 @@ from tests.small_model import examples
 from twowiki.cli.main import main
 from twowiki.data.schema import to_official
 from twowiki.errors import DataError
-from twowiki.models.features import LABEL_NAMES
+from twowiki.models.labels import LABEL_NAMES
 from twowiki.models.modeling_encoder import TwoWikiEncoderForMultihopQA
 from twowiki.models.processing_encoder import EncoderCollator
 from twowiki.training.adapters import add_adapters, has_adapters, merged_weights

@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
 
-from .matches import bare_title
-from .text import fold, occurrences
+from .decoding import ScoredTriple
+from .text import bare_title, fold, occurrences
 
 MONTHS = {
     month: number
@@ -47,18 +46,10 @@ _FORMS = tuple(
 _BEFORE_CHRIST = re.compile(r"\bb\.?\s?c\b")
 
 
-class Triple(NamedTuple):
-    """A predicted triple as text."""
-
-    subject: str
-    relation: str
-    object: str
-
-
 Date = tuple[int, int, int]
 
 
-def derive_answer(question: str, triples: Sequence[Triple]) -> tuple[str, int | None] | None:
+def derive_answer(question: str, triples: Sequence[ScoredTriple]) -> tuple[str, int | None] | None:
     """Answer a comparison from its triples.
 
     Returns:
@@ -88,7 +79,7 @@ def derive_answer(question: str, triples: Sequence[Triple]) -> tuple[str, int | 
     return triples[roots[winner]].subject, roots[winner]
 
 
-def compared(question: str, triples: Sequence[Triple]) -> list[int]:
+def compared(question: str, triples: Sequence[ScoredTriple]) -> list[int]:
     """Give the first triple of each subject that the question names."""
     asked = fold(question)
     found: dict[str, int] = {}
@@ -124,7 +115,7 @@ def same_thing(one: str, other: str) -> bool:
     return fold(bare_title(one.strip())) == fold(bare_title(other.strip()))
 
 
-def values_of(triples: Sequence[Triple], root: int, relations: Sequence[str]) -> list[str]:
+def values_of(triples: Sequence[ScoredTriple], root: int, relations: Sequence[str]) -> list[str]:
     """Give the values of a subject under relations: its own, or those of what it points to."""
     subject = triples[root].subject
     own = [triple for triple in triples if same_thing(triple.subject, subject)]
@@ -147,7 +138,7 @@ def same_country(values: Sequence[Sequence[str]]) -> tuple[str, None] | None:
     return ("yes" if first & second else "no"), None
 
 
-def life(triples: Sequence[Triple], root: int) -> float | None:
+def life(triples: Sequence[ScoredTriple], root: int) -> float | None:
     """Give how long a subject lived, in years."""
     ends = []
     for relation in ("date of birth", "date of death"):

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from transformers import PretrainedConfig
 
-from .labels import EncodingOptions
+from .labels import EncodingOptions, MultihopConfig
 
 # what the published baseline does; the defaults of the fields below are the corrections
 REPRODUCE: dict[str, Any] = {
@@ -42,7 +42,7 @@ REPRODUCE: dict[str, Any] = {
 }
 
 
-class TwoWikiBaselineConfig(PretrainedConfig):
+class TwoWikiBaselineConfig(MultihopConfig, PretrainedConfig):
     """Sizes, vocabularies and options of the baseline; the defaults are the corrected settings.
 
     Args:
@@ -127,36 +127,23 @@ class TwoWikiBaselineConfig(PretrainedConfig):
     support_threshold: float = 0.5
 
     def __post_init__(self, **kwargs: Any) -> None:
-        if __name__.startswith("twowiki."):  # its own pipeline is registered: the folder's code
-            kwargs.pop("custom_pipelines", None)  # is not asked for
-        self.relations = list(self.relations or [])
-        if self.layout not in ("marked", "reference"):
-            raise ValueError(f"layout is 'marked' or 'reference', not {self.layout!r}")
-        if self.splitter not in ("words", "spacy"):
-            raise ValueError(f"splitter is 'words' or 'spacy', not {self.splitter!r}")
-        if self.loss_reduction not in ("mean", "sum"):
-            raise ValueError(f"loss_reduction is 'mean' or 'sum', not {self.loss_reduction!r}")
+        self.check_choice("layout", "marked", "reference")
+        self.check_choice("splitter", "words", "spacy")
+        self.check_choice("loss_reduction", "mean", "sum")
         super().__post_init__(**kwargs)
 
     @classmethod
     def reproduce(cls, **sizes: Any) -> TwoWikiBaselineConfig:
-        """Make the published baseline's settings, with the given sizes and vocabularies."""
+        """Return the published baseline's settings, with the given sizes and vocabularies."""
         return cls(**{**REPRODUCE, **sizes})
 
     def encoding_options(self) -> EncodingOptions:
-        """Give what of this configuration moves an encoded example."""
-        numbers = {name: number for number, name in enumerate(self.relations or [])}
-        values = {name: getattr(self, name) for name in EncodingOptions._fields[:-1]}
-        return EncodingOptions(**values, relation_ids=numbers)
-
-    @property
-    def relation_count(self) -> int:
-        """Number of relations, specials included where there are any."""
-        return len(self.relations or [])
+        """Return the options that affect an encoded example."""
+        return EncodingOptions(*(getattr(self, name) for name in EncodingOptions._fields))
 
     @property
     def pointer_count(self) -> int:
-        """Number of subject (and object) pointers: one a triple slot, or one a relation."""
+        """Number of subject (and object) pointers: one per triple slot, or per relation."""
         return self.triple_slots or self.relation_count
 
     @property

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from transformers import AutoConfig, PretrainedConfig
 
-from .labels import EncodingOptions
+from .labels import EncodingOptions, MultihopConfig
 
 # backbones whose position table begins after the padding token's id
 _POSITIONS_AFTER_PADDING = frozenset(
@@ -26,7 +26,7 @@ _DROPOUTS = (
 MOST_SLOTS = 10  # the optimal assignment looks at 2 ** slots sets
 
 
-class TwoWikiEncoderConfig(PretrainedConfig):
+class TwoWikiEncoderConfig(MultihopConfig, PretrainedConfig):
     """Backbone, heads and decoding options of `TwoWikiEncoderForMultihopQA`.
 
     Args:
@@ -69,8 +69,8 @@ class TwoWikiEncoderConfig(PretrainedConfig):
     model_type = "twowiki_encoder"
     sub_configs: ClassVar[dict[str, Any]] = {"backbone_config": AutoConfig}
     keys_to_ignore_at_inference: ClassVar[list[str]] = ["losses"]
-    layout: ClassVar[str] = "marked"  # the text that spans point into
-    loss_reduction: ClassVar[str] = "mean"
+    layout: ClassVar[str] = "marked"  # type: ignore[misc]
+    loss_reduction: ClassVar[str] = "mean"  # type: ignore[misc]
 
     backbone_config: Any = None
     backbone_name: str = ""
@@ -106,18 +106,15 @@ class TwoWikiEncoderConfig(PretrainedConfig):
     initializer_range: float = 0.02
 
     def __post_init__(self, **kwargs: Any) -> None:
-        if __name__.startswith("twowiki."):  # its own pipeline is registered: the folder's code
-            kwargs.pop("custom_pipelines", None)  # is not asked for
         if isinstance(self.backbone_config, dict):
             values = dict(self.backbone_config)
             kind = values.pop("model_type", None)
             if kind is None:
                 raise ValueError("backbone_config has no model_type")
             self.backbone_config = AutoConfig.for_model(kind, **values)
-        for name in ("relations", "prefix_ids", "middle_ids", "suffix_ids"):
+        for name in ("prefix_ids", "middle_ids", "suffix_ids"):
             setattr(self, name, list(getattr(self, name) or []))
-        if self.assignment not in ("optimal", "ordered"):
-            raise ValueError(f"assignment is 'optimal' or 'ordered', not {self.assignment!r}")
+        self.check_choice("assignment", "optimal", "ordered")
         if not 1 <= self.triple_slots <= MOST_SLOTS:
             raise ValueError(f"triple_slots is 1 to {MOST_SLOTS}, not {self.triple_slots}")
         self.settle()
@@ -163,31 +160,17 @@ class TwoWikiEncoderConfig(PretrainedConfig):
         return self.match_features and self.input_matches
 
     @property
-    def relation_count(self) -> int:
-        """Number of relations."""
-        return len(self.relations or [])
-
-    @property
     def width(self) -> int:
         """Width of the backbone's states."""
         return int(self.backbone_config.hidden_size)
 
     def encoding_options(self) -> EncodingOptions:
-        """Give what of this configuration moves an encoded example."""
+        """Return the options that affect an encoded example."""
         return EncodingOptions(
-            layout=self.layout,
-            ignore_case=True,
-            prefer_support=True,
-            ignore_missing=True,
-            title_support=False,
-            window_tokens=0,
-            window_stride=0,
-            max_context_tokens=0,
-            max_question_tokens=self.question_limit,
-            max_sentences=0,
+            relation_ids=self.relation_ids,
             match_features=self.match_features,
             triple_slots=self.triple_slots,
-            relation_ids={name: number for number, name in enumerate(self.relations or [])},
+            max_question_tokens=self.question_limit,
         )
 
 

@@ -1,24 +1,24 @@
 """Logits to answers: best spans over a band, sentences above a threshold, triples.
 
-`score_windows` takes a batch's logits to small plain records (these are what processes gather);
-`merge_windows` joins the windows of one example: the best score decides, a sentence has the
-highest score that any window gives it. Text is always a slice of the context.
+`collect_scores` turns a batch's logits into one small plain record per window (these are what
+processes gather); `merge_windows` joins the windows of one example: the best score decides, and a
+sentence has the highest score that any window gives it. Text is always a slice of the context.
+`score_windows` and `decode_windows` are the baseline's way through these; the encoder's are in
+`decoding_encoder`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from .configuration_baseline import TwoWikiBaselineConfig
 from .features import Window
-from .labels import ANSWER_TYPES
-from .text import TITLE_END, TITLE_START, Span, code_points, without_markers
+from .labels import ANSWER_TYPES, MultihopConfig
+from .text import TITLE_END, TITLE_START, Paragraphs, Span, code_points, lay_out, without_markers
 
 
 class ScoredSpan(NamedTuple):
@@ -30,10 +30,11 @@ class ScoredSpan(NamedTuple):
 
 
 class WindowScores(NamedTuple):
-    """What the model says about one window, in the coordinates of the whole context.
+    """The scores of one window, in characters of the whole context.
 
-    `sentences` are (paragraph, sent_id, probability). `relations` are probabilities a slot and
-    class (slots), or a relation (no slots). Spans are None where no token can be pointed at.
+    `sentences` are (paragraph, sent_id, probability). `relations` are probabilities per slot and
+    class (slots), or per relation (no slots). `subjects` and `objects` are the best places per
+    slot, the best first; empty where no token can be pointed at.
     """
 
     example: int
@@ -41,8 +42,17 @@ class WindowScores(NamedTuple):
     answer: ScoredSpan | None
     sentences: list[tuple[int, int, float]]
     relations: list[list[float]]
-    subjects: list[ScoredSpan | None]
-    objects: list[ScoredSpan | None]
+    subjects: list[list[ScoredSpan]]
+    objects: list[list[ScoredSpan]]
+
+
+class TripleSlot(NamedTuple):
+    """A slot that holds a triple: its relation, and places for subject and object."""
+
+    relation: str
+    probability: float
+    subjects: list[ScoredSpan]
+    objects: list[ScoredSpan]
 
 
 class ScoredTriple(NamedTuple):
@@ -57,7 +67,7 @@ class ScoredTriple(NamedTuple):
 
 
 class MultihopAnswer(NamedTuple):
-    """What the model says about one question. `answer_span` is None for yes, no and nothing."""
+    """The answer to one question. `answer_span` is None for yes, no and no answer."""
 
     answer: str
     answer_type: str
@@ -69,33 +79,13 @@ class MultihopAnswer(NamedTuple):
     evidences: list[ScoredTriple]
 
 
-NOTHING = MultihopAnswer("", "span", 0.0, None, [], [], [], [])
-
-
-def window_segment_ids(window: Window, layout: str) -> NDArray[numpy.int64]:
-    """Number the stretches that a span must not leave: titles and paragraphs; -1 at markers."""
-    if layout != "marked":
-        return numpy.zeros(len(window.token_ids), numpy.int64)
-    codes = code_points(window.text)[window.token_starts]
-    marker = (codes == ord(TITLE_START)) | (codes == ord(TITLE_END))
-    return numpy.where(marker, -1, numpy.cumsum(marker))
-
-
-def baseline_segment_ids(
-    windows: Sequence[Window], config: TwoWikiBaselineConfig, tokens: int
-) -> Tensor | None:
-    """Stack the segment ids of windows, -1 at padding: (B, T). None if spans may go anywhere."""
-    if config.layout != "marked":
-        return None
-    segment_ids = numpy.full((len(windows), tokens), -1, numpy.int64)
-    for row, window in enumerate(windows):
-        segment_ids[row, : len(window.token_ids)] = window_segment_ids(window, config.layout)
-    return torch.from_numpy(segment_ids)
+NO_ANSWER = MultihopAnswer("", "span", 0.0, None, [], [], [], [])
+Spans = tuple[Tensor, Tensor, Tensor]  # start, end, score
 
 
 def best_spans(
     start_logits: Tensor, end_logits: Tensor, segment_ids: Tensor | None, width: int
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> Spans:
     """Find the best start and end with at most `width` tokens, over a band of the square.
 
     Shape:
@@ -108,27 +98,24 @@ def best_spans(
         best_end = torch.full_like(end_logits, lowest)
         for ahead in range(min(width, end_logits.shape[1])):
             reach = segment_ids.shape[1] - ahead
-            outside = (segment_ids[:, :reach] != segment_ids[:, ahead:]) | (
-                segment_ids[:, :reach] < 0
-            )
+            first, last = segment_ids[:, :reach], segment_ids[:, ahead:]
+            outside = (first != last) | (first < 0)
             ends = end_logits[:, ahead:].masked_fill(outside.unsqueeze(-1), lowest)
             best_end[:, :reach] = torch.maximum(best_end[:, :reach], ends)
-    totals = start_logits + best_end
-    scores, starts = totals.max(dim=1)  # (B, K)
+    scores, starts = (start_logits + best_end).max(dim=1)  # (B, K)
     steps = torch.arange(width, device=starts.device).view(1, -1, 1)
-    places = starts.unsqueeze(1) + steps  # (B, W, K)
-    inside = places < end_logits.shape[1]
-    places = places.clamp(max=end_logits.shape[1] - 1)
-    ends = end_logits.gather(1, places)
+    positions = starts.unsqueeze(1) + steps  # (B, W, K)
+    inside = positions < end_logits.shape[1]
+    positions = positions.clamp(max=end_logits.shape[1] - 1)
     if segment_ids is not None:
         spread = segment_ids.unsqueeze(-1).expand_as(end_logits)
-        inside &= spread.gather(1, places) == spread.gather(1, starts.unsqueeze(1))
-    offsets = ends.masked_fill(~inside, -torch.inf).argmax(dim=1)
-    return starts, starts + offsets, scores
+        inside &= spread.gather(1, positions) == spread.gather(1, starts.unsqueeze(1))
+    ends = end_logits.gather(1, positions).masked_fill(~inside, -torch.inf)
+    return starts, starts + ends.argmax(dim=1), scores
 
 
 def forward_maximum(values: Tensor, width: int) -> Tensor:
-    """Give the maximum of each step and the `width - 1` steps after it, by doubling: (B, T, K)."""
+    """Return the maximum over `width` steps from each step on, by doubling: (B, T, K)."""
     highest, covered = values.clone(), 1
     while covered < width:
         shift = min(covered, width - covered)
@@ -140,132 +127,206 @@ def forward_maximum(values: Tensor, width: int) -> Tensor:
     return highest
 
 
-def score_windows(
-    output: Any, windows: Sequence[Window], config: TwoWikiBaselineConfig
+def span_candidates(
+    start_logits: Tensor, end_logits: Tensor, segment_ids: Tensor | None, width: int, count: int
+) -> Spans:
+    """Find the best spans among the best starts and ends; the best of all comes first.
+
+    Shape:
+        logits: (B, T, K); segment_ids: (B, T). Output: start, end and score, each (B, K, count).
+    """
+    first, last, best = best_spans(start_logits, end_logits, segment_ids, width)
+    if count < 2 or segment_ids is None:
+        return first.unsqueeze(-1), last.unsqueeze(-1), best.unsqueeze(-1)
+    several = min(2 * count, start_logits.shape[1])
+    start_scores, starts = start_logits.topk(several, dim=1)  # (B, N, K)
+    end_scores, ends = end_logits.topk(several, dim=1)
+    spread = segment_ids.unsqueeze(-1).expand_as(start_logits)
+    segment, other = spread.gather(1, starts).unsqueeze(2), spread.gather(1, ends).unsqueeze(1)
+    length = ends.unsqueeze(1) - starts.unsqueeze(2)  # (B, N, N, K)
+    allowed = (segment == other) & (segment >= 0) & (length >= 0) & (length < width)
+    allowed &= (starts.unsqueeze(2) != first[:, None, None]) | (
+        ends.unsqueeze(1) != last[:, None, None]
+    )
+    totals = start_scores.unsqueeze(2) + end_scores.unsqueeze(1)
+    totals = totals.masked_fill(~allowed, torch.finfo(totals.dtype).min).flatten(1, 2)
+    scores, positions = totals.topk(min(count - 1, totals.shape[1]), dim=1)  # (B, n, K)
+    starts, ends = starts.gather(1, positions // several), ends.gather(1, positions % several)
+    pairs = (first, starts), (last, ends), (best, scores)
+    joined = [torch.cat([one.unsqueeze(1), rest], dim=1).transpose(1, 2) for one, rest in pairs]
+    return joined[0], joined[1], joined[2]
+
+
+def collect_scores(
+    output: Any,
+    windows: Sequence[Window],
+    segment_ids: Tensor | None,
+    config: MultihopConfig,
+    candidates: int = 1,
 ) -> list[WindowScores]:
-    """Take a batch's output to one record a window."""
-    segment_ids = baseline_segment_ids(windows, config, output.start_logits.shape[1])
+    """Turn a batch's output into one record per window.
+
+    Args:
+        output: a `TwoWikiOutput`.
+        windows: the windows of the batch.
+        segment_ids: see `pad_segment_ids`; None lets a span cross every border.
+        config: the model's configuration.
+        candidates: places that are kept of each subject and object.
+    """
     if segment_ids is not None:
         segment_ids = segment_ids.to(output.start_logits.device)
-    groups = {
-        "answer": (output.start_logits.unsqueeze(-1), output.end_logits.unsqueeze(-1)),
-        "subject": (output.subject_start_logits, output.subject_end_logits),
-        "object": (output.object_start_logits, output.object_end_logits),
-    }
-    spans = {
-        name: [part.tolist() for part in best_spans(*logits, segment_ids, config.max_span_tokens)]
-        for name, logits in groups.items()
-    }
+
+    def spans(starts: Tensor, ends: Tensor, count: int) -> list[list[Any]]:
+        found = span_candidates(starts, ends, segment_ids, config.max_span_tokens, count)
+        rows = zip(*(part.tolist() for part in found), strict=True)
+        return [[zip(*slot, strict=True) for slot in zip(*row, strict=True)] for row in rows]
+
+    answers = spans(output.start_logits.unsqueeze(-1), output.end_logits.unsqueeze(-1), 1)
+    subjects = spans(output.subject_start_logits, output.subject_end_logits, candidates)
+    objects = spans(output.object_start_logits, output.object_end_logits, candidates)
     types = output.answer_type_logits.float().softmax(-1).tolist()
     sentences = output.support_logits.float().sigmoid().tolist()
-    if config.triple_slots:
-        relations = output.relation_logits.float().softmax(-1).tolist()
-    else:
-        relations = output.relation_logits.float().sigmoid().unsqueeze(-1).tolist()
-    scored = []
-    for row, window in enumerate(windows):
-        placed = {
-            name: [
-                scored_span(window, start, end, score)
-                for start, end, score in zip(*(part[row] for part in parts), strict=True)
-            ]
-            for name, parts in spans.items()
-        }
-        rows = zip(window.sentences[:, 2:].tolist(), sentences[row], strict=False)
-        scored.append(
-            WindowScores(
-                window.example,
-                types[row],
-                placed["answer"][0],
-                [(paragraph, sent_id, score) for (paragraph, sent_id), score in rows],
-                relations[row],
-                placed["subject"],
-                placed["object"],
-            )
+    logits = output.relation_logits.float()
+    relations = logits.softmax(-1) if config.triple_slots else logits.sigmoid().unsqueeze(-1)
+    return [
+        WindowScores(
+            window.example,
+            types[row],
+            next(iter(_place(window, answers[row][0])), None),
+            [
+                (paragraph, sent_id, probability)
+                for (paragraph, sent_id), probability in zip(
+                    window.sentences[:, 2:].tolist(), sentences[row], strict=False
+                )
+            ],
+            relation,
+            [_place(window, slot) for slot in subjects[row]],
+            [_place(window, slot) for slot in objects[row]],
         )
-    return scored
+        for row, (window, relation) in enumerate(zip(windows, relations.tolist(), strict=True))
+    ]
 
 
-def scored_span(window: Window, start: int, end: int, score: float) -> ScoredSpan | None:
-    """Turn tokens of a window into characters of the context; None for padding and markers."""
-    if end >= len(window.token_ids) or score < -1e29:
-        return None
-    first, last = int(window.token_starts[start]), int(window.token_ends[end])
-    return ScoredSpan(first + window.char_offset, last + window.char_offset, score)
+def _place(window: Window, spans: Iterable[tuple[int, int, float]]) -> list[ScoredSpan]:
+    """Turn tokens of a window into characters of the context, without padding and markers."""
+    places = []
+    for start, end, score in spans:
+        if end < len(window.token_ids) and score >= -1e29:
+            first, last = int(window.token_starts[start]), int(window.token_ends[end])
+            if last > first:
+                shift = window.char_offset
+                places.append(ScoredSpan(first + shift, last + shift, score))
+    return places
+
+
+def pad_segment_ids(rows: Sequence[Any], tokens: int) -> Tensor:
+    """Stack the numbers of the segments that a span must not leave, -1 at padding: (B, T)."""
+    segment_ids = numpy.full((len(rows), tokens), -1, numpy.int64)
+    for row, values in enumerate(rows):
+        segment_ids[row, : len(values)] = values
+    return torch.from_numpy(segment_ids)
 
 
 def merge_windows(
     scores: Sequence[WindowScores],
-    context: Sequence[tuple[str, Sequence[str]]],
+    context: Paragraphs,
     text: str,
-    config: TwoWikiBaselineConfig,
+    triples: list[ScoredTriple],
+    config: MultihopConfig,
 ) -> MultihopAnswer:
-    """Join the windows of one example; without windows nothing is said.
+    """Join the windows of one example, in any order; without windows there is no answer.
 
     Args:
-        scores: the example's windows, in any order.
+        scores: the example's windows.
         context: its paragraphs, for the titles.
         text: the text that the context was laid out as.
+        triples: its decoded triples.
         config: the model's configuration.
     """
     if not scores:
-        return NOTHING
+        return NO_ANSWER
     types = numpy.mean([score.answer_types for score in scores], axis=0)
-    kind = int(types.argmax())
-    span = _best([score.answer for score in scores]) if kind == 0 else None
-    answer = ANSWER_TYPES[kind] if kind else slice_of(text, span)
-    answer_span = Span(span.start, span.end) if span else None
+    answer_type = int(types.argmax())
+    found = [score.answer for score in scores if score.answer] if answer_type == 0 else []
+    span = max(found, key=lambda place: place.score, default=None)
     best: dict[tuple[int, int], float] = {}
     for score in scores:
         for paragraph, sent_id, probability in score.sentences:
-            place = paragraph, sent_id
-            best[place] = max(probability, best.get(place, 0.0))
+            key = paragraph, sent_id
+            best[key] = max(probability, best.get(key, 0.0))
     sentences = [(context[p][0], s, probability) for (p, s), probability in sorted(best.items())]
-    chosen = [part for part in sentences if part[2] > config.support_threshold]
+    chosen = [sentence for sentence in sentences if sentence[2] > config.support_threshold]
     return MultihopAnswer(
-        answer,
-        ANSWER_TYPES[kind],
-        float(types[kind]),
-        answer_span,
+        ANSWER_TYPES[answer_type] if answer_type else slice_of(text, span),
+        ANSWER_TYPES[answer_type],
+        float(types[answer_type]),
+        Span(span.start, span.end) if span else None,
         [(title, sent_id) for title, sent_id, _ in chosen],
         [probability for _, _, probability in chosen],
         sentences,
-        decode_triples(scores, text, config),
+        triples,
     )
 
 
-def decode_triples(
-    scores: Sequence[WindowScores], text: str, config: TwoWikiBaselineConfig
-) -> list[ScoredTriple]:
-    """Give the triples of the slots that are on, each once, in slot order."""
+def triple_slots(scores: Sequence[WindowScores], config: MultihopConfig) -> list[TripleSlot]:
+    """Return the slots that hold a triple, each with the places of its best window."""
     names = config.relations or []
-    relations = numpy.mean([score.relations for score in scores], axis=0)  # (K, R + 1) or (R, 1)
-    triples: dict[tuple[str, str, str], ScoredTriple] = {}
-    for slot, probabilities in enumerate(relations):
+    slots = []
+    for slot, probabilities in enumerate(numpy.mean([score.relations for score in scores], axis=0)):
         number = int(probabilities.argmax()) if config.triple_slots else slot
-        probability = float(probabilities[number if config.triple_slots else 0])
+        probability = float(probabilities.max())
         off = number == len(names) if config.triple_slots else probability < 0.5
-        subject = _best([score.subjects[slot] for score in scores])
-        object_ = _best([score.objects[slot] for score in scores])
-        if off or subject is None or object_ is None:
-            continue
-        key = slice_of(text, subject), names[number], slice_of(text, object_)
-        triples.setdefault(
-            key,
-            ScoredTriple(
-                *key,
-                probability,
-                Span(subject.start, subject.end),
-                Span(object_.start, object_.end),
-            ),
-        )
+        subjects = _best([score.subjects[slot] for score in scores])
+        objects = _best([score.objects[slot] for score in scores])
+        if not off and subjects and objects:
+            slots.append(TripleSlot(names[number], probability, subjects, objects))
+    return slots
+
+
+def unique_triples(slots: Iterable[TripleSlot], text: str) -> list[ScoredTriple]:
+    """Return the triples of slots, in order, each once."""
+    triples: dict[tuple[str, str, str], ScoredTriple] = {}
+    for slot in slots:
+        subject, object_ = slot.subjects[0], slot.objects[0]
+        key = slice_of(text, subject), slot.relation, slice_of(text, object_)
+        spans = Span(subject.start, subject.end), Span(object_.start, object_.end)
+        triples.setdefault(key, ScoredTriple(*key, slot.probability, *spans))
     return list(triples.values())
 
 
 def slice_of(text: str, span: ScoredSpan | None) -> str:
-    """Give the characters of a span, without markers and outer blanks."""
+    """Return the characters of a span, without markers and outer blanks."""
     return without_markers(text[span.start : span.end]) if span else ""
 
 
-def _best(spans: Sequence[ScoredSpan | None]) -> ScoredSpan | None:
-    return max((span for span in spans if span), key=lambda span: span.score, default=None)
+def _best(places: Sequence[list[ScoredSpan]]) -> list[ScoredSpan]:
+    return max(filter(None, places), key=lambda spans: spans[0].score, default=[])
+
+
+def score_windows(
+    output: Any, windows: Sequence[Window], config: MultihopConfig
+) -> list[WindowScores]:
+    """Score a batch of the baseline."""
+    segment_ids = None
+    if config.layout == "marked":
+        rows = [word_segment_ids(window) for window in windows]
+        segment_ids = pad_segment_ids(rows, output.start_logits.shape[1])
+    return collect_scores(output, windows, segment_ids, config)
+
+
+def word_segment_ids(window: Window) -> Any:
+    """Number the titles and paragraphs that a span must not leave; -1 at their markers."""
+    codes = code_points(window.text)[window.token_starts]
+    marker = (codes == ord(TITLE_START)) | (codes == ord(TITLE_END))
+    return numpy.where(marker, -1, numpy.cumsum(marker))
+
+
+def decode_windows(
+    scores: Sequence[WindowScores], question: str, context: Paragraphs, config: MultihopConfig
+) -> MultihopAnswer:
+    """Decode one example of the baseline from its windows, in any order."""
+    if not scores:
+        return NO_ANSWER
+    text = lay_out(context, config.layout).text
+    triples = unique_triples(triple_slots(scores, config), text)
+    return merge_windows(scores, context, text, triples, config)

@@ -1,26 +1,94 @@
-"""Cut a long context into windows that overlap, at sentence borders where that is possible."""
+"""Encoded examples: the window that both models read, its labels, and the base of the processors.
+
+In: an example's tokens and labels. Out: `Window`s of flat arrays, unpadded. A context that is
+longer than a window is cut into windows that overlap, at sentence borders where possible.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy
 from numpy.typing import NDArray
 
-from .labels import IGNORED, Labels
-from .outputs import POINTERS
+from .labels import IGNORED, LABEL_NAMES, EncodingOptions, Labels
+from .text import IntArray
 
-SHOWN = 20  # ids that are kept for each reason
-LABEL_NAMES = [
-    "start_positions",
-    "end_positions",
-    "answer_type_labels",
-    "support_labels",
-    "relation_labels",
-    *(f"{name}_positions" for name in POINTERS),
-]
+LISTED_IDS = 20  # ids that are kept for each reason
+
+
+class EncodedText(NamedTuple):
+    """Token ids with the characters `[start, end)` of each, both ascending."""
+
+    ids: IntArray
+    starts: IntArray
+    ends: IntArray
+
+
+class Window(NamedTuple):
+    """One encoded stretch of an example's context, with the whole question.
+
+    Token offsets are positions in `text`, which starts at `char_offset` of the context's text.
+    `sentences` has one row per candidate for support: first token, last token (before the first
+    for an empty sentence), paragraph, sent_id. `pointers` has the rows subject start, subject
+    end, object start, object end. Without gold every label is -100.
+    """
+
+    example: int
+    char_offset: int
+    text: str
+    token_ids: IntArray
+    token_starts: IntArray
+    token_ends: IntArray
+    matches: NDArray[numpy.uint8]
+    question: str
+    question_ids: IntArray
+    question_starts: IntArray
+    question_ends: IntArray
+    question_matches: NDArray[numpy.uint8]
+    sentences: IntArray  # (S, 4)
+    answer: IntArray  # type, start, end
+    support: NDArray[numpy.int8]  # (S,)
+    relations: NDArray[numpy.int16]  # (K,)
+    pointers: IntArray  # (4, K)
+
+
+class MultihopProcessor:
+    """Encode examples under one configuration and tokenizer; count what cannot be encoded.
+
+    Args:
+        config: the model's configuration; its relations are the known ones.
+        tokenizer: the model's tokenizer.
+        aliases: other names by Wikidata id, tried where a name is not in the context.
+    """
+
+    options: EncodingOptions
+
+    def __init__(
+        self, config: Any, tokenizer: Any, aliases: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
+        self.config, self.tokenizer, self.aliases = config, tokenizer, dict(aliases or {})
+        self.options = config.encoding_options()
+        self.counts: Counter[str] = Counter()
+        self.concerned: dict[str, list[str]] = {}
+
+    def encode(self, example: Any, number: int = 0) -> list[Window]:
+        """Encode one example; an empty list if it has no words or exceeds a limit."""
+        counts: Counter[str] = Counter()
+        windows = self.encode_example(example, number, counts)
+        self.counts.update(counts)
+        for reason in counts:
+            ids = self.concerned.setdefault(reason, [])
+            if len(ids) < LISTED_IDS:
+                ids.append(str(getattr(example, "id", number)))
+        return windows
+
+    def encode_example(self, example: Any, number: int, counts: Counter[str]) -> list[Window]:
+        """Encode one example, counting by reason what is dropped or not found."""
+        raise NotImplementedError
 
 
 def plan_windows(
@@ -32,7 +100,7 @@ def plan_windows(
     question_length: int = 0,
     special_tokens: int = 0,
 ) -> list[tuple[int, int]]:
-    """Give windows `[start, end)` of tokens whose union is the whole context.
+    """Return windows `[start, end)` of tokens whose union is the whole context.
 
     A window ends, and the next one starts, at a sentence border where there is one; a sentence
     longer than a window is cut inside.
@@ -41,12 +109,12 @@ def plan_windows(
         borders: first token of each title and sentence, ascending.
         tokens: length of the context.
         max_length: most tokens of a window, with the question and the special tokens.
-        stride: tokens that neighbouring windows share, at most.
+        stride: tokens that neighboring windows share, at most.
         question_length: tokens of the question that each window repeats.
         special_tokens: other tokens that each window holds.
 
     Raises:
-        ValueError: if windows of this size cannot move forward; with the three numbers.
+        ValueError: windows of this size cannot advance; with the three numbers.
     """
     capacity = max_length - question_length - special_tokens
     if stride < 0 or stride >= capacity:
@@ -71,39 +139,8 @@ def plan_windows(
     return windows
 
 
-Ints = NDArray[numpy.int32]
-
-
-class Window(NamedTuple):
-    """One encoded stretch of an example's context, with the whole question.
-
-    Token offsets are positions in `text`, which starts at `char_offset` of the context's text.
-    `sentences` has a row a candidate for support: first token, last token (before the first for
-    an empty sentence), paragraph, sent_id. `pointers` has the rows subject start, subject end,
-    object start, object end. Without gold every label is -100.
-    """
-
-    example: int
-    char_offset: int
-    text: str
-    token_ids: Ints
-    token_starts: Ints
-    token_ends: Ints
-    matches: NDArray[numpy.uint8]
-    question: str
-    question_ids: Ints
-    question_starts: Ints
-    question_ends: Ints
-    question_matches: NDArray[numpy.uint8]
-    sentences: Ints  # (S, 4)
-    answer: Ints  # type, start, end
-    support: NDArray[numpy.int8]  # (S,)
-    relations: NDArray[numpy.int16]  # (K,)
-    pointers: Ints  # (4, K)
-
-
 def label_arrays(labels: Labels | None, sentences: int, slots: int) -> tuple[Any, ...]:
-    """Turn labels into the arrays of a window; all ignored where there are none."""
+    """Turn labels into the last four arrays of a window; all ignored where there are none."""
     if labels is None:
         return (
             numpy.full(3, IGNORED, numpy.int32),
@@ -111,10 +148,7 @@ def label_arrays(labels: Labels | None, sentences: int, slots: int) -> tuple[Any
             numpy.full(slots, IGNORED, numpy.int16),
             numpy.full((4, slots), IGNORED, numpy.int32),
         )
-    spans = [
-        (*subject, *object_)
-        for subject, object_ in zip(labels.subjects, labels.objects, strict=True)
-    ]
+    spans = [(*ends[0], *ends[1]) for ends in zip(labels.subjects, labels.objects, strict=True)]
     return (
         numpy.array([labels.answer_type, *labels.answer], numpy.int32),
         numpy.array(labels.support, numpy.int8),
@@ -125,19 +159,27 @@ def label_arrays(labels: Labels | None, sentences: int, slots: int) -> tuple[Any
 
 def label_rows(windows: Sequence[Window], sentences: int) -> dict[str, NDArray[numpy.int64]]:
     """Stack the windows' labels; padding sentences are ignored."""
-    answers = numpy.stack([window.answer for window in windows]).astype(numpy.int64)
-    pointers = numpy.stack([window.pointers for window in windows], axis=1).astype(numpy.int64)
-    support = numpy.full((len(windows), sentences), IGNORED, numpy.int64)
-    for row, window in enumerate(windows):
-        support[row, : len(window.support)] = window.support
+    support = padded_rows([window.support for window in windows], sentences, fill=IGNORED)
+    answer_types, starts, ends = numpy.stack([window.answer for window in windows], axis=1)
+    relations = numpy.stack([window.relations for window in windows])
+    pointers = numpy.stack([window.pointers for window in windows], axis=1)
+    stacked = [starts, ends, answer_types, support, relations, *pointers]
     return {
-        "answer_type_labels": answers[:, 0],
-        "start_positions": answers[:, 1],
-        "end_positions": answers[:, 2],
-        "support_labels": support,
-        "relation_labels": numpy.stack([w.relations for w in windows]).astype(numpy.int64),
-        "subject_start_positions": pointers[0],
-        "subject_end_positions": pointers[1],
-        "object_start_positions": pointers[2],
-        "object_end_positions": pointers[3],
+        name: values.astype(numpy.int64) for name, values in zip(LABEL_NAMES, stacked, strict=True)
     }
+
+
+def padded_rows(
+    rows: Sequence[Any], width: int, *, fill: int = 0, dtype: Any = numpy.int64
+) -> NDArray[Any]:
+    """Stack rows of different lengths, padded at the end: (B, width)."""
+    stacked = numpy.full((len(rows), width), fill, dtype)
+    for row, values in enumerate(rows):
+        stacked[row, : len(values)] = values
+    return stacked
+
+
+def length_mask(lengths: Sequence[int], width: int) -> NDArray[numpy.bool_]:
+    """Return which entries of padded rows are real: (B, width)."""
+    mask: NDArray[numpy.bool_] = numpy.arange(width) < numpy.array(lengths)[:, None]
+    return mask

@@ -1,6 +1,7 @@
-"""What a question may come as: plain texts in several forms to one form, or a clear error.
+"""A question and its paragraphs, checked and in one form.
 
-Nothing is guessed: what is no question, or no paragraph, is named with what is wanted.
+In: plain texts in several forms (see `parse_context`). Out: `QuestionInput`. Raises ValueError
+with the beginning of what was found and what is expected; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from typing import Any, NamedTuple
 
 from .text import split_sentences
 
-QUESTION_CHARACTERS = 10_000  # a longer text is no question
-WANTED = "Give (title, sentences) or (title, text) pairs"
+QUESTION_CHARACTERS = 10_000  # a longer text is not a question
+_EXPECTED = "Give (title, sentences) or (title, text) pairs"
 Context = tuple[tuple[str, tuple[str, ...]], ...]
 
 
@@ -23,7 +24,7 @@ class QuestionInput(NamedTuple):
 
 
 def check_question(question: Any, paragraphs: Any) -> QuestionInput:
-    """Check a question and its paragraphs, and give them in one form.
+    """Check a question and its paragraphs, and return them in one form.
 
     Args:
         question: a text.
@@ -33,28 +34,29 @@ def check_question(question: Any, paragraphs: Any) -> QuestionInput:
         ValueError: what is wrong, with the question's beginning.
     """
     if not isinstance(question, str):
-        raise ValueError(f"the question is {shown(question)}, not a text")
+        raise ValueError(f"the question is {abbreviated(question)}, not a text")
     if not question.strip():
         raise ValueError("the question is empty")
     if len(question) > QUESTION_CHARACTERS:
         raise ValueError(
             f"the question has {len(question):,} characters, more than {QUESTION_CHARACTERS:,}: "
-            "give what it is asked about as paragraphs"
+            "pass the text that it is about as paragraphs"
         )
     try:
         context = parse_context(paragraphs)
         if not any(sentence.strip() for _, sentences in context for sentence in sentences):
             missing = "the paragraphs have no text" if context else "there are no paragraphs"
-            raise ValueError(f"{missing}. {WANTED}")
+            raise ValueError(f"{missing}. {_EXPECTED}")
     except ValueError as error:
-        raise ValueError(f"question {shown(question)}: {error}") from error
+        raise ValueError(f"question {abbreviated(question)}: {error}") from error
     return QuestionInput(question, context)
 
 
 def check_questions(questions: Any, paragraphs: Any) -> list[QuestionInput]:
     """Check a list of questions and the list of their paragraphs."""
     if isinstance(questions, (bytes, dict)) or not hasattr(questions, "__iter__"):
-        raise ValueError(f"the question is {shown(questions)}, neither a text nor a list of texts")
+        found = abbreviated(questions)
+        raise ValueError(f"the question is {found}, neither a text nor a list of texts")
     if isinstance(paragraphs, (str, dict)) or not hasattr(paragraphs, "__iter__"):
         raise ValueError("several questions need a list with the paragraphs of each")
     questions, paragraphs = list(questions), list(paragraphs)
@@ -63,13 +65,11 @@ def check_questions(questions: Any, paragraphs: Any) -> list[QuestionInput]:
             f"{len(questions)} questions, but the paragraphs of {len(paragraphs)}: "
             "each question needs its own list of paragraphs"
         )
-    return [
-        check_question(one, context) for one, context in zip(questions, paragraphs, strict=True)
-    ]
+    return [check_question(*pair) for pair in zip(questions, paragraphs, strict=True)]
 
 
 def parse_context(paragraphs: Any) -> Context:
-    """Take paragraphs to titles with sentences; a text is cut into sentences.
+    """Return paragraphs as titles with sentences; a text is cut into sentences.
 
     Args:
         paragraphs: (title, sentences) or (title, text) pairs; rows of the data set's `context`;
@@ -78,14 +78,12 @@ def parse_context(paragraphs: Any) -> Context:
     Raises:
         ValueError: which paragraph is something else.
     """
-    return tuple(
-        _paragraph(number, paragraph) for number, paragraph in enumerate(_listed(paragraphs))
-    )
+    return tuple(_paragraph(*numbered) for numbered in enumerate(_listed(paragraphs)))
 
 
 def _listed(paragraphs: Any) -> Iterator[Any]:
     if isinstance(paragraphs, (str, bytes)) or not isinstance(paragraphs, Iterable):
-        raise ValueError(f"the paragraphs are {shown(paragraphs)}. {WANTED}")
+        raise ValueError(f"the paragraphs are {abbreviated(paragraphs)}. {_EXPECTED}")
     if not isinstance(paragraphs, Mapping):
         return iter(paragraphs)
     titles, sentences = paragraphs.get("title"), paragraphs.get("sentences")
@@ -95,39 +93,40 @@ def _listed(paragraphs: Any) -> Iterator[Any]:
 
 
 def _paragraph(number: int, paragraph: Any) -> tuple[str, tuple[str, ...]]:
-    title, said = _parts(number, paragraph)
+    title, content = _title_and_content(number, paragraph)
     if not isinstance(title, str):
-        raise ValueError(f"paragraph {number}: the title is {shown(title)}, not a text")
-    if isinstance(said, str):
-        return title, tuple(split_sentences(said, [title, title.rpartition(" (")[0] or title]))
-    if isinstance(said, (bytes, Mapping)) or not isinstance(said, Iterable):
-        raise ValueError(
-            f"paragraph {number}: {shown(said)} is neither a text nor a list of sentences"
-        )
-    sentences = tuple(said)
+        raise ValueError(f"paragraph {number}: the title is {abbreviated(title)}, not a text")
+    if isinstance(content, str):
+        return title, tuple(split_sentences(content, [title, title.rpartition(" (")[0] or title]))
+    if isinstance(content, (bytes, Mapping)) or not isinstance(content, Iterable):
+        found = abbreviated(content)
+        raise ValueError(f"paragraph {number}: {found} is neither a text nor a list of sentences")
+    sentences = tuple(content)
     for sentence in sentences:
         if not isinstance(sentence, str):
-            raise ValueError(f"paragraph {number}: the sentence {shown(sentence)} is not a text")
+            found = abbreviated(sentence)
+            raise ValueError(f"paragraph {number}: the sentence {found} is not a text")
     return title, sentences
 
 
-def _parts(number: int, paragraph: Any) -> tuple[Any, Any]:
+def _title_and_content(number: int, paragraph: Any) -> tuple[Any, Any]:
     if isinstance(paragraph, Mapping) and "title" in paragraph:
         for name in ("sentences", "text"):
             if paragraph.get(name) is not None:
                 return paragraph["title"], paragraph[name]
     elif not isinstance(paragraph, (str, bytes, Mapping)):
         try:
-            title, said = paragraph
-            return title, said
+            title, content = paragraph
+            return title, content
         except (TypeError, ValueError):
             pass
+    found = abbreviated(paragraph)
     raise ValueError(
-        f"paragraph {number} is {shown(paragraph)}, not a (title, sentences) or (title, text) pair"
+        f"paragraph {number} is {found}, not a (title, sentences) or (title, text) pair"
     )
 
 
-def shown(value: Any) -> str:
-    """Write a value for an error, at most a line of it."""
+def abbreviated(value: Any) -> str:
+    """Return a value as it stands in an error, at most a line of it."""
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,8 +1,9 @@
-"""Where an example's answer, subjects and objects stand in its text, and what is not there.
+"""Targets of an example in tokens: answer, supporting sentences, and a slot for each triple.
 
-The corrected way: whole words, without regard to case, a supporting sentence before any other
-place; what is not found is ignored. The published way: the first place that fits token borders,
-in the case given; what is not found is tokens 0 and 1. Both count what they miss, by reason.
+In: anything with the gold fields of an example, and its text with word offsets. Out: `Labels`.
+Corrected settings look for whole words whatever their case, in supporting sentences first, and
+ignore what is not found. The published settings take the first place that fits token borders, in
+the case given, and train what is not found towards tokens 0 and 1. Both count what they miss.
 """
 
 from __future__ import annotations
@@ -25,16 +26,84 @@ from .text import (
 )
 
 IGNORED = -100  # a target that takes no part in the loss
-
 ANSWER_TYPES = ("span", "yes", "no")
+POINTERS = ("subject_start", "subject_end", "object_start", "object_end")
+# the labels of both models' `forward`, in its order
+LABEL_NAMES = [
+    "start_positions",
+    "end_positions",
+    "answer_type_labels",
+    "support_labels",
+    "relation_labels",
+    *(f"{name}_positions" for name in POINTERS),
+]
 NOWHERE = TokenSpan(IGNORED, IGNORED)
 FIRST_TOKENS = TokenSpan(0, 1)
+
+
+class EncodingOptions(NamedTuple):
+    """The options of a configuration that affect an encoded example, with its relations' ids."""
+
+    relation_ids: dict[str, int]
+    match_features: bool
+    triple_slots: int
+    max_question_tokens: int
+    layout: str = "marked"
+    ignore_case: bool = True
+    prefer_support: bool = True
+    ignore_missing: bool = True
+    title_support: bool = False
+    window_tokens: int = 0
+    window_stride: int = 0
+    max_context_tokens: int = 0
+    max_sentences: int = 0
+
+    @property
+    def slots(self) -> int:
+        """Number of subject (and object) pointers."""
+        return self.triple_slots or len(self.relation_ids)
+
+
+class MultihopConfig:
+    """The part of a configuration that both models share: what losses and decoding read."""
+
+    layout: str
+    relations: list[str] | None
+    triple_slots: int
+    loss_reduction: str
+    answer_type_weight: float
+    support_weight: float
+    evidence_weight: float
+    max_span_tokens: int
+    support_threshold: float
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        if __name__.startswith("twowiki."):  # the pipeline of this package is registered: the
+            kwargs.pop("custom_pipelines", None)  # code of the folder need not run
+        self.relations = list(self.relations or [])
+        super().__post_init__(**kwargs)  # type: ignore[misc]
+
+    @property
+    def relation_count(self) -> int:
+        """Number of relations, special ones included where there are any."""
+        return len(self.relations or [])
+
+    @property
+    def relation_ids(self) -> dict[str, int]:
+        """Id of each relation."""
+        return {name: number for number, name in enumerate(self.relations or [])}
+
+    def check_choice(self, name: str, *choices: str) -> None:
+        """Raise ValueError unless a field is one of its choices."""
+        value = getattr(self, name)
+        if value not in choices:
+            raise ValueError(f"{name} is {' or '.join(map(repr, choices))}, not {value!r}")
 
 
 class Labels(NamedTuple):
     """An example's targets in tokens of its whole context; -100 is ignored.
 
-    `relations` and the pointers have one entry a slot; `support` one a listed segment.
+    `relations` and the pointers have one entry per slot, `support` one per listed segment.
     """
 
     answer_type: int
@@ -54,7 +123,7 @@ class Located:
         self.text = fold(layout.text) if ignore_case else layout.text
 
     def first_aligned(self, wanted: str, segments: Iterable[Segment]) -> TokenSpan | None:
-        """Give the first place on token borders, a segment at a time, then anywhere."""
+        """Return the first place on token borders, one segment at a time, then anywhere."""
         needle = self._needle(wanted)
         for segment in segments:
             found = self._aligned(needle, segment.start, segment.end)
@@ -63,23 +132,52 @@ class Located:
         return self._aligned(needle, 0, len(self.text))
 
     def nearest(self, wanted: str) -> TokenSpan | None:
-        """Give the place nearest to token borders, the earliest of equals."""
-        places = list(occurrences(self.text, self._needle(wanted)))
-        return nearest_span(self.starts, self.ends, places)
+        """Return the place nearest to token borders, the earliest of equals."""
+        spans = list(occurrences(self.text, self._needle(wanted)))
+        return nearest_span(self.starts, self.ends, spans)
 
     def _needle(self, wanted: str) -> str:
         wanted = wanted.strip()
         return fold(wanted) if self.ignore_case else wanted
 
     def _aligned(self, needle: str, start: int, end: int) -> TokenSpan | None:
-        for place in occurrences(self.text, needle, start, end):
-            if is_aligned(self.starts, self.ends, place):
-                return token_span(self.starts, self.ends, place)
+        for span in occurrences(self.text, needle, start, end):
+            if is_aligned(self.starts, self.ends, span):
+                return token_span(self.starts, self.ends, span)
         return None
 
 
+class Finder:
+    """Find the tokens of a string as the options require, by its aliases where it is absent."""
+
+    def __init__(
+        self,
+        located: Located,
+        options: EncodingOptions,
+        aliases: Mapping[str, Sequence[str]],
+        counts: Counter[str],
+    ) -> None:
+        self.located, self.options = located, options
+        self.aliases, self.counts = aliases, counts
+
+    def __call__(
+        self, wanted: str, wikidata_id: str | None, segments: Iterable[Segment], reason: str
+    ) -> TokenSpan:
+        """Return the tokens of a string; one that is absent is counted under the reason."""
+        ranked = list(segments)
+        for name in (wanted, *self.aliases.get(wikidata_id or "", ())):
+            if self.options.prefer_support:
+                found = self.located.first_aligned(name, ranked)
+            else:
+                found = self.located.nearest(name)
+            if found:
+                return found
+        self.counts[reason] += 1
+        return NOWHERE if self.options.ignore_missing else FIRST_TOKENS
+
+
 class GoldSegments(NamedTuple):
-    """An example's gold segments: support in gold order, with their paragraphs."""
+    """Segments of the gold paragraphs; `of_fact` has one entry per supporting fact."""
 
     sentences: list[Segment]
     titles: list[Segment]
@@ -106,37 +204,8 @@ def label_example(
     return Labels(answer_type, answer, support, *slots)
 
 
-class Finder:
-    """Finds a string in the way that the configuration asks for, aliases after the name."""
-
-    def __init__(
-        self,
-        located: Located,
-        options: EncodingOptions,
-        aliases: Mapping[str, Sequence[str]],
-        counts: Counter[str],
-    ) -> None:
-        self.located, self.options = located, options
-        self.aliases, self.counts = aliases, counts
-
-    def __call__(
-        self, wanted: str, name_id: str | None, segments: Iterable[Segment], reason: str
-    ) -> TokenSpan:
-        """Give the tokens of a string, or what stands for one that is not there."""
-        ranked = list(segments)
-        for name in (wanted, *self.aliases.get(name_id or "", ())):
-            if self.options.prefer_support:
-                found = self.located.first_aligned(name, ranked)
-            else:
-                found = self.located.nearest(name)
-            if found:
-                return found
-        self.counts[reason] += 1
-        return NOWHERE if self.options.ignore_missing else FIRST_TOKENS
-
-
 def gold_segments(example: Any, segments: Sequence[Segment], counts: Counter[str]) -> GoldSegments:
-    """Find the segments that the supporting facts name; count those that name none."""
+    """Find the segments of the supporting facts; count the facts that have none."""
     wanted = {fact.title for fact in example.supporting_facts}
     titles = [title if title in wanted else None for title, _ in example.context]
     named: dict[tuple[str, int], list[Segment]] = {}
@@ -153,23 +222,20 @@ def gold_segments(example: Any, segments: Sequence[Segment], counts: Counter[str
             counts["sentence_out_of_range" if known else "title_not_in_context"] += 1
         of_fact.append(found[0] if found else None)
         sentences += [segment for segment in found if segment not in sentences]
-    order = {segment.paragraph: None for segment in sentences}
+    order = dict.fromkeys(segment.paragraph for segment in sentences)
     of_paragraph: dict[int, list[Segment]] = {paragraph: [] for paragraph in order}
     for parts in named.values():
         for part in parts:
             if part.paragraph in of_paragraph and part not in sentences:
                 of_paragraph[part.paragraph].append(part)
     rest = [part for paragraph in order for part in of_paragraph[paragraph]]
-    return GoldSegments(
-        sentences,
-        [part for part in rest if part.sent_id == TITLE],
-        [part for part in rest if part.sent_id != TITLE],
-        of_fact,
-    )
+    titles_of_gold = [part for part in rest if part.sent_id == TITLE]
+    others = [part for part in rest if part.sent_id != TITLE]
+    return GoldSegments(sentences, titles_of_gold, others, of_fact)
 
 
 def label_answer(example: Any, gold: GoldSegments, find: Finder) -> tuple[int, TokenSpan]:
-    """Give the answer's type and tokens; both are ignored where the answer is hidden."""
+    """Return the answer's type and tokens; both are ignored where the answer is hidden."""
     if example.answer is None:
         return IGNORED, NOWHERE
     answer = example.answer.strip().lower()
@@ -180,53 +246,66 @@ def label_answer(example: Any, gold: GoldSegments, find: Finder) -> tuple[int, T
 
 
 def label_triples(
-    example: Any,
-    gold: GoldSegments,
-    find: Finder,
-    options: EncodingOptions,
-    counts: Counter[str],
+    example: Any, gold: GoldSegments, find: Finder, options: EncodingOptions, counts: Counter[str]
 ) -> tuple[list[int], list[TokenSpan], list[TokenSpan]]:
     """Put the triples into slots: in their order, or (the published way) by their relation."""
-    empty = NOWHERE if options.ignore_missing else TokenSpan(0, 0)
+    size = options.slots
     if example.answer is None:  # hidden
-        size = options.slots
         return [IGNORED] * size, [NOWHERE] * size, [NOWHERE] * size
-    nothing = len(options.relation_ids) if options.triple_slots else 0
-    relations = [nothing] * options.slots
-    subjects = [empty] * options.slots
-    objects = [empty] * options.slots
+    empty = NOWHERE if options.ignore_missing else TokenSpan(0, 0)
+    relations = [len(options.relation_ids) if options.triple_slots else 0] * size
+    subjects, objects = [empty] * size, [empty] * size
     for number, triple in enumerate(example.evidences):
         relation = options.relation_ids.get(triple.relation.strip())
         if relation is None:
             counts["relation_not_in_vocabulary"] += 1
+        slot = number if options.triple_slots else _relation_slot(relation, options)
+        if slot is None:
+            continue
+        if slot >= size:
+            counts["more_triples_than_slots"] += 1
+            break
         if options.triple_slots:
-            slot = number
-            if slot >= options.triple_slots:
-                counts["more_triples_than_slots"] += 1
-                break
             relations[slot] = IGNORED if relation is None else relation
         else:
-            if relation is None and options.ignore_missing:
-                continue
-            slot = min(1, len(options.relation_ids) - 1) if relation is None else relation
             counts["triples_of_one_relation"] += relations[slot] == 1
             relations[slot] = 1
-        ids = example.evidences_id[number] if number < len(example.evidences_id) else None
-        own = _own_segments(example, number, gold)
-        subjects[slot] = find(
-            triple.subject,
-            ids and ids.subject_id,
-            _subject_order(own, gold),
-            "subject_not_in_context",
-        )
-        objects[slot] = find(
-            triple.object, ids and ids.object_id, _object_order(own, gold), "object_not_in_context"
-        )
+        subjects[slot], objects[slot] = _find_ends(example, number, gold, find)
     return relations, subjects, objects
 
 
-def _own_segments(example: Any, number: int, gold: GoldSegments) -> Segment | None:
-    """Give the supporting sentence that belongs to a triple, where facts and triples pair up."""
+def _relation_slot(relation: int | None, options: EncodingOptions) -> int | None:
+    """Return the slot of a relation, of the unknown one (id 1) where that is trained too."""
+    if relation is None:
+        return None if options.ignore_missing else min(1, len(options.relation_ids) - 1)
+    return relation
+
+
+def _find_ends(
+    example: Any, number: int, gold: GoldSegments, find: Finder
+) -> tuple[TokenSpan, TokenSpan]:
+    """Find the subject and the object of a triple, in its own supporting sentence first."""
+    triple = example.evidences[number]
+    ids = example.evidences_id[number] if number < len(example.evidences_id) else None
+    own = _own_segment(example, number, gold)
+    first = [] if own is None else [own]
+    titles, others = (
+        [part for part in parts if own is not None and part.paragraph == own.paragraph]
+        for parts in (gold.titles, gold.others)
+    )
+    if own is None:
+        object_order = gold.sentences + gold.others + gold.titles
+    else:
+        object_order = [own, *others, *gold.sentences, *gold.titles, *gold.others]
+    subject_order = [*titles, *first, *gold.titles, *gold.sentences, *gold.others]
+    return (
+        find(triple.subject, ids and ids.subject_id, subject_order, "subject_not_in_context"),
+        find(triple.object, ids and ids.object_id, object_order, "object_not_in_context"),
+    )
+
+
+def _own_segment(example: Any, number: int, gold: GoldSegments) -> Segment | None:
+    """Return the supporting sentence of a triple, where facts and triples pair up."""
     if len(gold.of_fact) == len(example.evidences):
         return gold.of_fact[number]
     subject = fold(example.evidences[number].subject)
@@ -234,40 +313,3 @@ def _own_segments(example: Any, number: int, gold: GoldSegments) -> Segment | No
         if fold(example.context[segment.paragraph].title).startswith(subject):
             return segment
     return None
-
-
-def _subject_order(own: Segment | None, gold: GoldSegments) -> list[Segment]:
-    if own is None:
-        return gold.titles + gold.sentences + gold.others
-    titles = [part for part in gold.titles if part.paragraph == own.paragraph]
-    return [*titles, own, *gold.titles, *gold.sentences, *gold.others]
-
-
-def _object_order(own: Segment | None, gold: GoldSegments) -> list[Segment]:
-    if own is None:
-        return gold.sentences + gold.others + gold.titles
-    others = [part for part in gold.others if part.paragraph == own.paragraph]
-    return [own, *others, *gold.sentences, *gold.titles, *gold.others]
-
-
-class EncodingOptions(NamedTuple):
-    """What of a configuration moves an encoded example, with its relations' ids."""
-
-    layout: str
-    ignore_case: bool
-    prefer_support: bool
-    ignore_missing: bool
-    title_support: bool
-    window_tokens: int
-    window_stride: int
-    max_context_tokens: int
-    max_question_tokens: int
-    max_sentences: int
-    match_features: bool
-    triple_slots: int
-    relation_ids: dict[str, int]
-
-    @property
-    def slots(self) -> int:
-        """Number of subject (and object) pointers."""
-        return self.triple_slots or len(self.relation_ids)

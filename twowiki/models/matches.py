@@ -1,9 +1,8 @@
-"""Mark the words that a question or another title repeats: names have to be matched by identity.
+"""Mark the words that a question or another title repeats: names are matched by identity.
 
-Three bits a word. 1: the word stands on the other side too (question or context), as it is, in
-lower case, Capitalised or in UPPER CASE. 2: it is in a
-title that the question names, or in such a mention. 4: it mentions another paragraph's title, or
-it is a title that another paragraph mentions.
+In: the words of context and question. Out: three bits per word, as named below. A word is in the
+question as it is, in lower case, Capitalized or in UPPER CASE. A title counts without the brackets
+at its end; names of fewer than three characters do not count.
 """
 
 from __future__ import annotations
@@ -13,18 +12,21 @@ from collections.abc import Sequence, Sized
 import numpy
 from numpy.typing import NDArray
 
-from .text import TITLE, Layout, Span, Words, fold, is_aligned, occurrences, token_span
+from .text import TITLE, Layout, Span, Words, bare_title, fold, is_aligned, occurrences, token_span
 
-IN_QUESTION, ASKED_TITLE, LINKED_TITLE = 1, 2, 4
+SHARED_WORD = 1  # the other side (question or context) has the word too
+ASKED_TITLE = 2  # in a title that the question names, or in such a mention
+LINKED_TITLE = 4  # in a mention of another paragraph's title, or in a title that one mentions
+MATCH_BITS = 3
 Marks = NDArray[numpy.uint8]
 
 
 def mark_matches(
     layout: Layout, titles: Sequence[str], context: Words, question: Words
 ) -> tuple[Marks, Marks]:
-    """Give the bits of the context's words and of the question's words."""
+    """Return the bits of the context's words and of the question's words."""
     marks, question_marks = mark_shared(context.words, question.words)
-    folded, asked = fold(layout.text), fold(question.text)
+    folded, folded_question = fold(layout.text), fold(question.text)
     segments = [segment for segment in layout.segments if segment.sent_id == TITLE]
     begins = [segment.start for segment in segments]
     for segment, begin, end, title in zip(
@@ -34,14 +36,14 @@ def mark_matches(
         if len(name) < 3:
             continue
         mentions = [
-            place
-            for place in occurrences(folded, name)
-            if not begin <= place.start < end and is_aligned(context.first, context.last, place)
+            span
+            for span in occurrences(folded, name)
+            if not begin <= span.start < end and is_aligned(context.first, context.last, span)
         ]
         named = [
-            place
-            for place in occurrences(asked, name)
-            if is_aligned(question.first, question.last, place)
+            span
+            for span in occurrences(folded_question, name)
+            if is_aligned(question.first, question.last, span)
         ]
         own = Span(segment.start, segment.end)
         _mark(marks, context, [*mentions, *([own] if mentions else [])], LINKED_TITLE)
@@ -59,7 +61,7 @@ def mark_shared(words: Sequence[str], question_words: Sequence[str]) -> tuple[Ma
 
 
 def no_marks(words: Sized) -> Marks:
-    """Give no bit to any word."""
+    """Return marks without any bit."""
     return numpy.zeros(len(words), numpy.uint8)
 
 
@@ -67,14 +69,8 @@ def _cases(word: str) -> tuple[str, ...]:
     return word, word.lower(), word.capitalize(), word.upper()
 
 
-def bare_title(title: str) -> str:
-    """Drop what a title has in brackets at its end: "Heart (1987 film)" to "Heart"."""
-    name, bracket, _ = title.rpartition(" (")
-    return name if bracket and title.endswith(")") and name else title
-
-
-def _mark(marks: Marks, words: Words, places: Sequence[Span], bit: int) -> None:
-    for place in places:
-        tokens = token_span(words.first, words.last, place)
+def _mark(marks: Marks, words: Words, spans: Sequence[Span], bit: int) -> None:
+    for span in spans:
+        tokens = token_span(words.first, words.last, span)
         if tokens:
             marks[tokens.start : tokens.end + 1] |= bit

@@ -1,17 +1,18 @@
 """The baseline for multi-hop QA: answer, supporting sentences and evidence triples in one pass.
 
-In: token ids, characters and sentence bounds of a batch of windows (see `collation`). Out: a
+In: token ids, characters and sentence bounds of a batch (see `BaselineCollator`). Out: a
 `TwoWikiOutput` with every head's logits, and with labels every part of the loss. The layers are
 those of the published 2Wiki baseline; `TwoWikiBaselineConfig` names what its corrections change.
 It decodes nothing; `decoding` does.
 """
 
 # B examples, T context tokens, Q question tokens, S sentences, C characters of a word, H hidden
-# width of a direction, R relations, K pointer slots (triples in order, or one a relation)
+# width of a direction, R relations, K pointer slots (triples in order, or one per relation)
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,9 +21,14 @@ from transformers import initialization as init
 from transformers.utils.generic import can_return_tuple
 
 from .configuration_baseline import TwoWikiBaselineConfig
+from .decoding import decode_windows, score_windows
 from .gru import BiGRU, locked_dropout
-from .outputs import POINTERS, TwoWikiOutput, gather_states, mask_tokens, multihop_losses
+from .labels import POINTERS
+from .matches import MATCH_BITS
+from .outputs import TwoWikiOutput, add_losses, gather_states, mask_tokens, unpack_bits
 from .prediction import MultihopPredictionMixin
+from .processing_baseline import BaselineCollator, BaselineProcessor
+from .tokenization_baseline import TwoWikiTokenizer
 
 
 class WordEncoder(nn.Module):
@@ -34,14 +40,14 @@ class WordEncoder(nn.Module):
         self.word_embeddings.weight.requires_grad_(not config.freeze_word_vectors)
         self.char_embeddings = nn.Embedding(config.char_vocab_size, config.char_dim)
         self.char_convolution = nn.Conv1d(config.char_dim, config.char_hidden, 5)
-        self.match_width = 3 if config.match_features else 0
+        self.match_width = MATCH_BITS if config.match_features else 0
         self.width = config.word_dim + config.char_hidden + self.match_width
 
     def forward(self, input_ids: Tensor, char_ids: Tensor, matches: Tensor | None) -> Tensor:
         """Encode words; the characters of equal words are convolved once.
 
         Shape:
-            input_ids: (B, T); char_ids: (B, T, C); matches: (B, T), one bit a kind of match.
+            input_ids: (B, T); char_ids: (B, T, C); matches: (B, T), see `matches`.
             Output: (B, T, width).
         """
         words, index = char_ids.flatten(0, 1), None
@@ -53,8 +59,7 @@ class WordEncoder(nn.Module):
         if self.match_width:
             if matches is None:
                 matches = torch.zeros_like(input_ids)
-            bits = torch.arange(self.match_width, device=input_ids.device)
-            parts.append((matches.unsqueeze(-1).long() >> bits & 1).to(spelled.dtype))
+            parts.append(unpack_bits(matches, self.match_width, spelled.dtype))
         return torch.cat(parts, dim=-1)
 
 
@@ -64,6 +69,8 @@ class TwoWikiBaselineForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  #
     config_class = TwoWikiBaselineConfig
     base_model_prefix = "twowiki"
     main_input_name = "input_ids"
+    processor_class, collator_class = BaselineProcessor, BaselineCollator
+    score_outputs, decode_scores = staticmethod(score_windows), staticmethod(decode_windows)
 
     def __init__(self, config: TwoWikiBaselineConfig) -> None:
         super().__init__(config)
@@ -99,8 +106,13 @@ class TwoWikiBaselineForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  #
             narrow_scale=self.config.narrow_scale,
         )
 
+    def load_tokenizer(self, source: str, **options: Any) -> TwoWikiTokenizer:
+        """Load the tokenizer that is saved beside the model."""
+        tokenizer: TwoWikiTokenizer = TwoWikiTokenizer.from_pretrained(source, **options)
+        return tokenizer
+
     def get_input_embeddings(self) -> nn.Embedding:
-        """Give the word embedding."""
+        """Return the word embedding."""
         return self.words.word_embeddings
 
     def set_input_embeddings(self, value: nn.Module) -> None:
@@ -110,7 +122,7 @@ class TwoWikiBaselineForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  #
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        """Initialise as torch does, through functions that leave loaded tensors alone."""
+        """Initialize as torch does, through functions that leave loaded tensors alone."""
         if isinstance(module, (nn.Linear, nn.Conv1d)):
             fan_in = module.weight[0].numel()
             init.uniform_(module.weight, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
@@ -158,7 +170,7 @@ class TwoWikiBaselineForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  #
         object_end_positions: Tensor | None = None,
         return_dict: bool | None = None,
     ) -> TwoWikiOutput:
-        """Score answers, sentences and triples; with labels give the loss and its parts.
+        """Score answers, sentences and triples; with labels return the loss and its parts too.
 
         Shape:
             input_ids, context_mask, matches: (B, T); char_ids: (B, T, C); question_ids,
@@ -171,11 +183,7 @@ class TwoWikiBaselineForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  #
         context = self.encoder(self.words(input_ids, char_ids, matches), context_mask)
         question_words = self.words(question_ids, question_char_ids, question_matches)
         question = self.encoder(question_words, question_mask)
-        asked = self.question_attention(context, question, question_mask, context_mask)
-        asked = self.question_reduction(asked).relu()  # (B, T, H)
-        read = self.context_encoder(asked, context_mask)
-        related = self.self_attention(read, read, context_mask, context_mask)
-        states = asked + self.self_reduction(related).relu()  # (B, T, H)
+        states = self._attend(context, context_mask, question, question_mask)  # (B, T, H)
 
         token_states = self.support_encoder(states, context_mask)  # (B, T, 2H)
         sentences = self._sentence_vectors(token_states, sentence_starts, sentence_ends)
@@ -192,12 +200,7 @@ class TwoWikiBaselineForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  #
         evidence = self.evidence_encoder(evidence, context_mask)  # (B, T, 2H)
         pointer_logits, evidence = self.pointers(evidence, memory, context_mask)
 
-        start_states = self.start_encoder(torch.cat([states, evidence], dim=-1), context_mask)
-        end_states = type_states = start_states
-        if self.config.pointer_chain:
-            end_states = self.end_encoder(torch.cat([states, start_states], -1), context_mask)
-            type_states = self.type_encoder(torch.cat([states, end_states], -1), context_mask)
-        pooled = masked_maximum(type_states, context_mask if self.config.mask_padding else None)
+        start_states, end_states, pooled = self._answer_states(states, evidence, context_mask)
         output = TwoWikiOutput(
             start_logits=mask_tokens(self.start_head(start_states), context_mask).squeeze(-1),
             end_logits=mask_tokens(self.end_head(end_states), context_mask).squeeze(-1),
@@ -207,21 +210,35 @@ class TwoWikiBaselineForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  #
         )
         for name, logits in pointer_logits.items():
             output[f"{name}_logits"] = mask_tokens(logits, context_mask)
-        labels = {
-            "start_positions": start_positions,
-            "end_positions": end_positions,
-            "answer_type_labels": answer_type_labels,
-            "support_labels": support_labels,
-            "relation_labels": relation_labels,
-            "subject_start_positions": subject_start_positions,
-            "subject_end_positions": subject_end_positions,
-            "object_start_positions": object_start_positions,
-            "object_end_positions": object_end_positions,
-        }
-        if all(label is not None for label in labels.values()):
-            output.losses = multihop_losses(output, labels, sentence_mask, self.config)
-            output.loss = output.losses.pop("total")
-        return output
+        labels = (
+            start_positions, end_positions, answer_type_labels, support_labels, relation_labels,
+            subject_start_positions, subject_end_positions,
+            object_start_positions, object_end_positions,
+        )  # fmt: skip
+        return add_losses(output, labels, sentence_mask, self.config)
+
+    def _attend(
+        self, context: Tensor, context_mask: Tensor, question: Tensor, question_mask: Tensor
+    ) -> Tensor:
+        """Let the context attend to the question, then to itself: (B, T, H)."""
+        with_question = self.question_attention(context, question, question_mask, context_mask)
+        with_question = self.question_reduction(with_question).relu()  # (B, T, H)
+        states = self.context_encoder(with_question, context_mask)
+        with_itself = self.self_attention(states, states, context_mask, context_mask)
+        attended: Tensor = with_question + self.self_reduction(with_itself).relu()
+        return attended
+
+    def _answer_states(
+        self, states: Tensor, evidence: Tensor, context_mask: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return what the start, the end and the type of the answer are read from."""
+        start_states = self.start_encoder(torch.cat([states, evidence], dim=-1), context_mask)
+        end_states = type_states = start_states
+        if self.config.pointer_chain:
+            end_states = self.end_encoder(torch.cat([states, start_states], -1), context_mask)
+            type_states = self.type_encoder(torch.cat([states, end_states], -1), context_mask)
+        pooled = masked_maximum(type_states, context_mask if self.config.mask_padding else None)
+        return start_states, end_states, pooled
 
     def _sentence_vectors(self, states: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
         """Join the backward state at a sentence's first token and the forward one at its last."""
@@ -232,7 +249,7 @@ class TwoWikiBaselineForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  #
 
 
 def spread_sentences(sentences: Tensor, starts: Tensor, ends: Tensor, tokens: int) -> Tensor:
-    """Give each token its sentence's vector, zeros outside of all sentences.
+    """Spread each sentence's vector over its tokens, zeros outside of all sentences.
 
     Shape:
         sentences: (B, S, D); starts and ends: (B, S). Output: (B, T, D).
@@ -241,9 +258,6 @@ def spread_sentences(sentences: Tensor, starts: Tensor, ends: Tensor, tokens: in
     inside = (starts.unsqueeze(-1) <= position) & (position <= ends.unsqueeze(-1))  # (B, S, T)
     which, found = inside.int().argmax(dim=1), inside.any(dim=1)
     return gather_states(sentences, which, found)
-
-
-TwoWikiBaselineForMultihopQA.register_for_auto_class("AutoModel")
 
 
 class BiAttention(nn.Module):
@@ -268,7 +282,7 @@ class BiAttention(nn.Module):
     def forward(
         self, inputs: Tensor, memory: Tensor, memory_mask: Tensor, input_mask: Tensor
     ) -> Tensor:
-        """Give each input beside what it attends to, their product, and the summary's product.
+        """Return each input, what it attends to, their product, and the summary's product.
 
         Shape:
             inputs: (B, T, D); memory: (B, K, D); masks: (B, K), (B, T). Output: (B, T, 4D).
@@ -317,7 +331,7 @@ class RelationIndex(nn.Module):
         self.memory_encoder = BiGRU(config.relation_dim, config.hidden_size, config.dropout)
 
     def forward(self, question: Tensor, question_mask: Tensor, labels: Tensor | None) -> Relations:
-        """Give logits (B, R), memory (B, R, 2H) and the relations that are on (B, R)."""
+        """Return logits (B, R), memory (B, R, 2H) and the relations that are on (B, R)."""
         states = self.question_encoder(question, question_mask)
         logits = self.head(last_states(states, question_mask))
         active = logits.detach().float().sigmoid() >= 0.5
@@ -329,11 +343,11 @@ class RelationIndex(nn.Module):
 
 
 class TripleSlots(nn.Module):
-    """TripleQueries for the triples in order; each looks at its own part of the question.
+    """Slots for the triples in order; each attends to its own part of the question.
 
-    The question's states are attended to by one learnt query a slot; what a slot sees and where
-    it stands decide its relation, or none. The slots are then read in both directions, so that
-    the second hop knows the first.
+    One learned query per slot attends to the question's states; what it finds and the slot's
+    position decide the relation, or none. The slots are then read in both directions, so that
+    the second hop depends on the first.
     """
 
     def __init__(self, config: TwoWikiBaselineConfig) -> None:
@@ -350,7 +364,7 @@ class TripleSlots(nn.Module):
         )
 
     def forward(self, question: Tensor, question_mask: Tensor, labels: Tensor | None) -> Relations:
-        """Give logits (B, K, R + 1), memory (B, K, 2H) and the slots that are on (B, K)."""
+        """Return logits (B, K, R + 1), memory (B, K, 2H) and the slots that are on (B, K)."""
         states = self.question_encoder(question, question_mask)  # (B, Q, 2H)
         scores = states @ self.queries.t() / math.sqrt(states.shape[-1])  # (B, Q, K)
         scores = scores.masked_fill(~question_mask.unsqueeze(-1), torch.finfo(scores.dtype).min)
@@ -398,11 +412,11 @@ class EvidencePointers(nn.Module):
     def forward(
         self, evidence: Tensor, memory: Tensor, context_mask: Tensor
     ) -> tuple[dict[str, Tensor], Tensor]:
-        """Give each pointer's logits, and the last states.
+        """Return each pointer's logits, and the last states.
 
         Shape:
             evidence: (B, T, 2H); memory: (B, K, 2H); context_mask: (B, T).
-            Output: (B, T, K) a pointer; (B, T, 2H).
+            Output: (B, T, K) per pointer; (B, T, 2H).
         """
         logits = {}
         for name in POINTERS:
@@ -413,3 +427,6 @@ class EvidencePointers(nn.Module):
                 scores = scores @ memory.transpose(1, 2) / math.sqrt(memory.shape[-1])
             logits[name] = scores
         return logits, evidence
+
+
+TwoWikiBaselineForMultihopQA.register_for_auto_class("AutoModel")

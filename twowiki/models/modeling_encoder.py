@@ -1,10 +1,10 @@
 """The encoder model for multi-hop QA: answer, supporting sentences and a set of triples at once.
 
 In: the backbone's windows of a batch of examples, and where each example's tokens are in them
-(see `encoder_collation`). Out: a `TwoWikiOutput` as the baseline's, over each example's whole
-context. The backbone reads each window; `fusion_layers` let all windows of an example look at
+(see `EncoderCollator`). Out: a `TwoWikiOutput` as the baseline's, over each example's whole
+context. The backbone reads each window; `fusion_layers` let all windows of an example attend to
 each other; slots then point at the triples and at the answer. It decodes nothing;
-`encoder_decoding` does.
+`decoding_encoder` does.
 """
 
 # W windows of L tokens; B examples, T context tokens, Q question tokens, S sentences, H width,
@@ -12,7 +12,7 @@ each other; slots then point at the triples and at the answer. It decodes nothin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -24,45 +24,15 @@ from transformers.utils.generic import can_return_tuple
 
 from .backbone import build_backbone, load_backbone, read_windows
 from .configuration_encoder import TwoWikiEncoderConfig
-from .decoding import MultihopAnswer
-from .decoding_encoder import WindowScores, decode_record, score_records
-from .features import Window
-from .labels import IGNORED
-from .outputs import POINTERS, TwoWikiOutput, gather_states, mask_tokens, multihop_losses
+from .decoding_encoder import decode_record, score_records
+from .labels import IGNORED, POINTERS
+from .matches import MATCH_BITS
+from .outputs import TwoWikiOutput, add_losses, gather_states, mask_tokens, unpack_bits
 from .prediction import MultihopPredictionMixin
 from .processing_encoder import EncoderCollator, EncoderProcessor
-from .text import lay_out
-
-MATCH_KINDS = 3  # bits of a match, see `matching`
 
 
-class PredictsByEncoder(MultihopPredictionMixin):
-    """Adds `predict` and `answer`; the tokenizer is read from the model's folder when needed."""
-
-    def load_tokenizer(self, place: str, **options: Any) -> Any:
-        """Load the backbone's tokenizer; the configuration at hand, no code is asked for."""
-        return AutoTokenizer.from_pretrained(place, config=self.config, **options)
-
-    def make_encoder(self, tokenizer: Any) -> EncoderProcessor:
-        """Make what encodes examples for this model."""
-        return EncoderProcessor(self.config, tokenizer)
-
-    def make_collator(self) -> EncoderCollator:
-        """Make what pads encoded examples into a batch without labels."""
-        return EncoderCollator(self.config, labels=False)
-
-    def score_batch(self, output: Any, windows: Sequence[Window]) -> Sequence[WindowScores]:
-        """Take a batch's output to one record an example."""
-        return score_records(output, windows, self.config)
-
-    def decode(self, scores: Sequence[Any], example: Any) -> MultihopAnswer:
-        """Answer one example from its record."""
-        text = lay_out(example.context, self.config.layout).text
-        score = next(iter(scores), None)
-        return decode_record(score, example.question, example.context, text, self.config)
-
-
-class TwoWikiEncoderForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: ignore[misc]
+class TwoWikiEncoderForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  # type: ignore[misc]
     """Any pretrained encoder, with heads for answer, support and a set of evidence triples."""
 
     config_class = TwoWikiEncoderConfig
@@ -73,16 +43,18 @@ class TwoWikiEncoderForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: 
     _supports_flash_attn = True
     _supports_flex_attn = True
     _supports_attention_backend = True
+    processor_class, collator_class = EncoderProcessor, EncoderCollator
+    score_outputs, decode_scores = staticmethod(score_records), staticmethod(decode_record)
 
     def __init__(self, config: TwoWikiEncoderConfig) -> None:
         super().__init__(config)
         width = config.width
         self.backbone = build_backbone(config)
         if config.match_features:
-            self.match_embedding = nn.Linear(MATCH_KINDS, width, bias=False)
+            self.match_embedding = nn.Linear(MATCH_BITS, width, bias=False)
         if config.reads_matches:
             embedded = self.backbone.get_input_embeddings().embedding_dim
-            self.match_input = nn.Linear(MATCH_KINDS, embedded, bias=False)
+            self.match_input = nn.Linear(MATCH_BITS, embedded, bias=False)
         self.fusion = nn.ModuleList(FusionLayer(config) for _ in range(config.fusion_layers))
         self.norm = nn.LayerNorm(width)
         self.slots = TripleQueries(config)
@@ -113,7 +85,7 @@ class TwoWikiEncoderForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: 
             options: fields of `TwoWikiEncoderConfig`.
 
         Raises:
-            ValueError: the model has no fast tokenizer, or is no encoder of pairs of texts.
+            ValueError: the model has no fast tokenizer, or is not an encoder of pairs of texts.
         """
         body, tokenizer, fields = load_backbone(backbone, attn_implementation, revision)
         config = TwoWikiEncoderConfig(relations=list(relations), **{**fields, **options})
@@ -124,10 +96,14 @@ class TwoWikiEncoderForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: 
         model.answer_tokenizer = tokenizer
         return model
 
+    def load_tokenizer(self, source: str, **options: Any) -> Any:
+        """Load the backbone's tokenizer; with the configuration at hand no code has to run."""
+        return AutoTokenizer.from_pretrained(source, config=self.config, **options)
+
     def get_input_embeddings(self) -> nn.Module:
-        """Give the backbone's token embedding."""
-        found: nn.Module = self.backbone.get_input_embeddings()
-        return found
+        """Return the backbone's token embedding."""
+        embeddings: nn.Module = self.backbone.get_input_embeddings()
+        return embeddings
 
     def set_input_embeddings(self, value: nn.Module) -> None:
         """Replace the backbone's token embedding."""
@@ -135,7 +111,7 @@ class TwoWikiEncoderForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: 
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        """Initialise the heads, through functions that leave loaded tensors alone."""
+        """Initialize the heads, through functions that leave loaded tensors alone."""
         super()._init_weights(module)
         if isinstance(module, TripleQueries):
             init.normal_(module.queries, 0.0, 0.5)
@@ -174,7 +150,7 @@ class TwoWikiEncoderForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: 
         object_end_positions: Tensor | None = None,
         return_dict: bool | None = None,
     ) -> TwoWikiOutput:
-        """Score answers, sentences and triples; with labels give the loss and its parts.
+        """Score answers, sentences and triples; with labels return the loss and its parts too.
 
         Shape:
             input_ids, attention_mask, question_window_mask, token_type_ids, window_matches:
@@ -186,79 +162,66 @@ class TwoWikiEncoderForMultihopQA(PredictsByEncoder, PreTrainedModel):  # type: 
         """
         added = None
         if self.config.reads_matches and window_matches is not None:
-            added = self.match_input(kinds_of(window_matches, self.match_input.weight.dtype))
+            dtype = self.match_input.weight.dtype
+            added = self.match_input(unpack_bits(window_matches, MATCH_BITS, dtype))
         states = read_windows(
             self.backbone, input_ids, attention_mask, token_type_ids, question_window_mask, added
         )
-        question = take(states, question_positions)  # (B, Q, H)
-        context = self._with_matches(take(states, context_positions), matches)  # (B, T, H)
-        memory = torch.cat([question, context], dim=1)
+        question = gather_tokens(states, question_positions)  # (B, Q, H)
+        context = gather_tokens(states, context_positions)  # (B, T, H)
+        if self.config.match_features and matches is not None:
+            marks = unpack_bits(matches, MATCH_BITS, context.dtype)
+            context = context + self.match_embedding(marks)
         mask = torch.cat([question_mask, context_mask], dim=1)
-        for layer in self.fusion:
-            memory = layer(memory, mask)
-        memory = self.norm(memory)
+        memory = self._fuse(torch.cat([question, context], dim=1), mask)
         question, context = memory.split([question.shape[1], context.shape[1]], dim=1)
         summary = masked_mean(question, question_mask)  # (B, H)
         slots, answer = self.slots(summary, memory, mask)  # (B, K, H), (B, H)
 
-        pointed = self.pointers(slots, context)
-        answered = self.answer_pointers(answer.unsqueeze(1), context)
+        ends = self.answer_pointers(answer.unsqueeze(1), context)
         sentences = read_sentences(context, span_mask, sentence_starts, sentence_mask)
-        asked = summary.unsqueeze(1).expand_as(sentences)  # (B, S, H)
-        compared = torch.cat([sentences, asked, sentences * asked], dim=-1)
-        support = functional.gelu(self.support_hidden(compared))
-        kind = functional.gelu(self.type_hidden(torch.cat([answer, summary], dim=-1)))
+        answer_type = functional.gelu(self.type_hidden(torch.cat([answer, summary], dim=-1)))
         output = TwoWikiOutput(
-            start_logits=mask_tokens(answered["start"], span_mask).squeeze(-1),
-            end_logits=mask_tokens(answered["end"], span_mask).squeeze(-1),
-            answer_type_logits=self.type_head(kind).float(),
-            support_logits=self.support_head(support).squeeze(-1).float(),
+            start_logits=mask_tokens(ends["start"], span_mask).squeeze(-1),
+            end_logits=mask_tokens(ends["end"], span_mask).squeeze(-1),
+            answer_type_logits=self.type_head(answer_type).float(),
+            support_logits=self._support_logits(sentences, summary).float(),
             relation_logits=self.relation_head(slots).float(),
         )
-        for name, logits in pointed.items():
+        for name, logits in self.pointers(slots, context).items():
             output[f"{name}_logits"] = mask_tokens(logits, span_mask)
-        labels = {
-            "start_positions": start_positions,
-            "end_positions": end_positions,
-            "answer_type_labels": answer_type_labels,
-            "support_labels": support_labels,
-            "relation_labels": relation_labels,
-            "subject_start_positions": subject_start_positions,
-            "subject_end_positions": subject_end_positions,
-            "object_start_positions": object_start_positions,
-            "object_end_positions": object_end_positions,
-        }
-        known = {name: label for name, label in labels.items() if label is not None}
-        if len(known) == len(labels):
-            if self.config.assignment == "optimal":
-                known = match_slots(output, known)
-            output.losses = multihop_losses(output, known, sentence_mask, self.config)
-            output.loss = output.losses.pop("total")
-        return output
+        labels = (
+            start_positions, end_positions, answer_type_labels, support_labels, relation_labels,
+            subject_start_positions, subject_end_positions,
+            object_start_positions, object_end_positions,
+        )  # fmt: skip
+        reorder = match_slots if self.config.assignment == "optimal" else None
+        return add_losses(output, labels, sentence_mask, self.config, reorder)
 
-    def _with_matches(self, context: Tensor, matches: Tensor | None) -> Tensor:
-        """Add what a token matches elsewhere to its state."""
-        if matches is None or not self.config.match_features:
-            return context
-        added: Tensor = self.match_embedding(kinds_of(matches, context.dtype))
-        return context + added
+    def _fuse(self, memory: Tensor, mask: Tensor) -> Tensor:
+        """Let all windows of an example attend to each other: (B, Q + T, H)."""
+        for layer in self.fusion:
+            memory = layer(memory, mask)
+        fused: Tensor = self.norm(memory)
+        return fused
+
+    def _support_logits(self, sentences: Tensor, question: Tensor) -> Tensor:
+        """Score each sentence by itself, the question, and their product: (B, S)."""
+        question = question.unsqueeze(1).expand_as(sentences)
+        compared = torch.cat([sentences, question, sentences * question], dim=-1)
+        logits: Tensor = self.support_head(functional.gelu(self.support_hidden(compared)))
+        return logits.squeeze(-1)
 
 
-def kinds_of(matches: Tensor, dtype: torch.dtype) -> Tensor:
-    """Spread the bits of matches: (..., T) to (..., T, 3)."""
-    bits = torch.arange(MATCH_KINDS, device=matches.device)
-    return (matches.unsqueeze(-1).long() >> bits & 1).to(dtype)
-
-
-def take(states: Tensor, places: Tensor) -> Tensor:
-    """Take states by their place: (N, H) and (B, T) to (B, T, H)."""
-    return states.index_select(0, places.flatten()).view(*places.shape, -1)
+def gather_tokens(states: Tensor, positions: Tensor) -> Tensor:
+    """Take the states of an example's tokens: (W * L, H) and (B, T) to (B, T, H)."""
+    return states.index_select(0, positions.flatten()).view(*positions.shape, -1)
 
 
 def read_sentences(
     context: Tensor, span_mask: Tensor, starts: Tensor, sentence_mask: Tensor
 ) -> Tensor:
-    """Give each sentence its marker's state and the mean of its tokens' states.
+    """Sum each sentence's marker state and the mean of its tokens' states.
 
     A token belongs to the marker before it: a sentence's, or a title's.
 
@@ -279,14 +242,8 @@ def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
     return (states * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1)
 
 
-TwoWikiEncoderForMultihopQA.register_for_auto_class("AutoModel")
-
-
-# B examples, T tokens of the memory, K slots, H width
-
-
 class Attention(nn.Module):
-    """Many-headed attention of queries to a memory, through torch's fused kernels."""
+    """Multi-head attention of queries to a memory, through torch's fused kernels."""
 
     def __init__(self, config: TwoWikiEncoderConfig) -> None:
         super().__init__()
@@ -303,14 +260,14 @@ class Attention(nn.Module):
             queries: (B, N, H); memory: (B, T, H); memory_mask: (B, T), or None. Output: (B, N, H).
         """
         mask = None if memory_mask is None else memory_mask[:, None, None, :]
-        seen = functional.scaled_dot_product_attention(
+        attended = functional.scaled_dot_product_attention(
             self._split(self.query(queries)),
             self._split(self.key(memory)),
             self._split(self.value(memory)),
             attn_mask=mask,
             dropout_p=self.dropout if self.training else 0.0,
         )
-        joined: Tensor = self.output(seen.transpose(1, 2).flatten(2))
+        joined: Tensor = self.output(attended.transpose(1, 2).flatten(2))
         return joined
 
     def _split(self, states: Tensor) -> Tensor:
@@ -318,13 +275,13 @@ class Attention(nn.Module):
 
 
 def heads_for(width: int, head_size: int) -> int:
-    """Give the number of heads nearest to the wanted size that divides the width."""
+    """Return the number of heads nearest to the wanted size that divides the width."""
     wanted = max(1, width // max(1, head_size))
     return next(count for count in range(wanted, 0, -1) if width % count == 0)
 
 
 class FeedForward(nn.Module):
-    """Two linear maps with GELU between."""
+    """Two linear maps with GELU between them."""
 
     def __init__(self, width: int, dropout: float) -> None:
         super().__init__()
@@ -338,7 +295,7 @@ class FeedForward(nn.Module):
 
 
 class FusionLayer(nn.Module):
-    """All tokens of an example look at each other, also those of different windows."""
+    """Attention among all tokens of an example, also those of different windows."""
 
     def __init__(self, config: TwoWikiEncoderConfig) -> None:
         super().__init__()
@@ -355,7 +312,7 @@ class FusionLayer(nn.Module):
 
 
 class SlotLayer(nn.Module):
-    """TripleQueries look at each other, then at the text."""
+    """Attention of the slots to each other, then to the text."""
 
     def __init__(self, config: TwoWikiEncoderConfig) -> None:
         super().__init__()
@@ -376,7 +333,7 @@ class SlotLayer(nn.Module):
 
 
 class TripleQueries(nn.Module):
-    """K slots for triples and one for the answer, each a query that looks at the text in turns."""
+    """K queries for triples and one for the answer, which attend to the text in turns."""
 
     def __init__(self, config: TwoWikiEncoderConfig) -> None:
         super().__init__()
@@ -385,7 +342,7 @@ class TripleQueries(nn.Module):
         self.norm = nn.LayerNorm(config.width)
 
     def forward(self, summary: Tensor, memory: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Give the triples' slots and the answer's.
+        """Return the triples' slots and the answer's.
 
         Shape:
             summary: (B, H), of the question; memory: (B, T, H); mask: (B, T). Output: (B, K, H),
@@ -399,7 +356,7 @@ class TripleQueries(nn.Module):
 
 
 class Pointers(nn.Module):
-    """Compares each slot with each token: one score for each of the named ends."""
+    """Scores of each slot with each token, one for each of the named ends."""
 
     def __init__(self, width: int, names: tuple[str, ...]) -> None:
         super().__init__()
@@ -408,7 +365,7 @@ class Pointers(nn.Module):
         self.slots = nn.Linear(width, width * len(names))
 
     def forward(self, slots: Tensor, tokens: Tensor) -> dict[str, Tensor]:
-        """Score: (B, K, H) and (B, T, H) to (B, T, K) a name."""
+        """Score: (B, K, H) and (B, T, H) to (B, T, K) per name."""
         scale = tokens.shape[-1] ** -0.5
         of_slots = self.slots(slots).chunk(len(self.names), dim=-1)
         of_tokens = self.tokens(tokens).chunk(len(self.names), dim=-1)
@@ -422,7 +379,7 @@ def assign(costs: Tensor) -> Tensor:
     """Find the permutation of least total cost.
 
     Shape:
-        costs: (B, K, K), of giving triple j to slot k. Output: (B, K), the triple of each slot.
+        costs: (B, K, K), of putting triple j into slot k. Output: (B, K), the triple of each slot.
     """
     batch, count, _ = costs.shape
     sets = torch.arange(2**count, device=costs.device)
@@ -449,7 +406,7 @@ def assign(costs: Tensor) -> Tensor:
 
 @torch.no_grad()
 def slot_costs(output: Any, labels: Mapping[str, Tensor]) -> Tensor:
-    """Give minus the log probability that slot k says triple j: (B, K, K); ignored parts cost 0."""
+    """Return minus the log probability of triple j in slot k: (B, K, K); ignored parts cost 0."""
     relations = labels["relation_labels"]
     costs = -pick(output.relation_logits.log_softmax(-1).transpose(1, 2), relations)
     for name in POINTERS:
@@ -460,13 +417,16 @@ def slot_costs(output: Any, labels: Mapping[str, Tensor]) -> Tensor:
 
 def pick(spread: Tensor, targets: Tensor) -> Tensor:
     """Take each slot's value at each target: (B, N, K) and (B, J) to (B, K, J); 0 if ignored."""
-    places = targets.clamp(min=0).unsqueeze(-1).expand(-1, -1, spread.shape[-1])
-    found = spread.gather(1, places).masked_fill((targets == IGNORED).unsqueeze(-1), 0.0)
+    positions = targets.clamp(min=0).unsqueeze(-1).expand(-1, -1, spread.shape[-1])
+    found = spread.gather(1, positions).masked_fill((targets == IGNORED).unsqueeze(-1), 0.0)
     return found.transpose(1, 2)
 
 
 def match_slots(output: Any, labels: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Reorder the triples' labels as the model's slots say them best."""
+    """Reorder the triples' labels so that the output fits them best."""
     order = assign(slot_costs(output, labels))
     names = ("relation_labels", *(f"{name}_positions" for name in POINTERS))
     return {**labels, **{name: labels[name].gather(1, order) for name in names}}
+
+
+TwoWikiEncoderForMultihopQA.register_for_auto_class("AutoModel")

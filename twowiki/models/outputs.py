@@ -1,8 +1,12 @@
-"""The loss of the baseline and its parts: span, answer type, support, relation, subject, object."""
+"""The output of both models, with their loss and its parts.
+
+Parts of the loss: span, answer type, support, relation, subject, object. Every part is finite, and
+zero where all of its labels are ignored.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,93 +15,17 @@ from torch import Tensor
 from torch.nn import functional
 from transformers.utils.generic import ModelOutput
 
-from .configuration_baseline import TwoWikiBaselineConfig
-from .labels import IGNORED
-
-POINTERS = ("subject_start", "subject_end", "object_start", "object_end")
-
-
-def multihop_losses(
-    output: Any, labels: Mapping[str, Any], sentence_mask: Tensor, config: TwoWikiBaselineConfig
-) -> dict[str, Tensor]:
-    """Compare a `TwoWikiOutput` with the labels; `total` is the weighted sum of the other parts.
-
-    Every part is finite, and zero where all of its labels are ignored.
-    """
-    parts: dict[str, Any] = {
-        name: sum(
-            _position_loss(output[f"{where}_logits"], labels[f"{where}_positions"], config)
-            for where in places
-        )
-        for name, places in {
-            "span": ("start", "end"),
-            "subject": ("subject_start", "subject_end"),
-            "object": ("object_start", "object_end"),
-        }.items()
-    }
-    parts["answer_type"] = _class_loss(
-        output.answer_type_logits, labels["answer_type_labels"], config
-    )
-    parts["support"] = _support_loss(
-        output.support_logits, labels["support_labels"].masked_fill(~sentence_mask, IGNORED)
-    )
-    parts["relation"] = _relation_loss(output.relation_logits, labels["relation_labels"], config)
-    evidence = parts["relation"] + parts["subject"] + parts["object"]
-    parts["total"] = (
-        parts["span"]
-        + config.answer_type_weight * parts["answer_type"]
-        + config.support_weight * parts["support"]
-        + config.evidence_weight * evidence
-    )
-    return parts
-
-
-def _reduce(losses: Tensor, labelled: Tensor, config: TwoWikiBaselineConfig) -> Tensor:
-    """Average over the labelled targets, or (the published loss) sum and divide by the batch."""
-    count = len(losses) if config.loss_reduction == "sum" else labelled.sum().clamp(min=1)
-    return losses.sum() / count
-
-
-def _class_loss(logits: Tensor, labels: Tensor, config: TwoWikiBaselineConfig) -> Tensor:
-    """Cross entropy over the last dimension of logits: (..., N) by (...)."""
-    losses = functional.cross_entropy(
-        logits.flatten(0, -2), labels.flatten(), ignore_index=IGNORED, reduction="none"
-    )
-    return _reduce(losses.view(labels.shape), labels != IGNORED, config)
-
-
-def _position_loss(logits: Tensor, positions: Tensor, config: TwoWikiBaselineConfig) -> Tensor:
-    """Cross entropy over tokens: (B, T) by (B,), or (B, T, K) by (B, K)."""
-    return _class_loss(logits if logits.dim() == 2 else logits.transpose(1, 2), positions, config)
-
-
-def _support_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """Binary cross entropy, averaged over the labelled sentences of the batch."""
-    labelled = labels != IGNORED
-    losses = functional.binary_cross_entropy_with_logits(
-        logits, labels.clamp(min=0).to(logits.dtype), reduction="none"
-    )
-    return losses.masked_fill(~labelled, 0.0).sum() / labelled.sum().clamp(min=1)
-
-
-def _relation_loss(logits: Tensor, labels: Tensor, config: TwoWikiBaselineConfig) -> Tensor:
-    """Cross entropy of each slot's relation, or binary cross entropy of each relation's switch."""
-    if logits.dim() == 3:
-        return _class_loss(logits, labels, config)
-    losses = functional.binary_cross_entropy_with_logits(
-        logits, labels.clamp(min=0).to(logits.dtype), reduction="none"
-    )
-    return losses.masked_fill(labels == IGNORED, 0.0).sum() / len(logits)
+from .labels import IGNORED, LABEL_NAMES, MultihopConfig
 
 
 @dataclass
 class TwoWikiOutput(ModelOutput):
-    """What the heads say, before softmax or sigmoid, and the loss with its parts.
+    """The heads' outputs before softmax or sigmoid, and the loss with its parts.
 
     Shape:
         start_logits, end_logits: (B, T), the lowest number at padding. answer_type_logits:
         (B, 3): span, yes, no. support_logits: (B, S). relation_logits: (B, K, R + 1), the last
-        class none, or (B, R) with one slot a relation. subject_/object_ start_/end_logits:
+        class none, or (B, R) with one slot per relation. subject_/object_ start_/end_logits:
         (B, T, K).
     """
 
@@ -114,14 +42,90 @@ class TwoWikiOutput(ModelOutput):
     losses: dict[str, Tensor] | None = None
 
 
+def add_losses(
+    output: TwoWikiOutput,
+    labels: Sequence[Tensor | None],
+    sentence_mask: Tensor,
+    config: MultihopConfig,
+    reorder: Callable[[Any, dict[str, Tensor]], dict[str, Tensor]] | None = None,
+) -> TwoWikiOutput:
+    """Put the loss and its parts into an output, unless a label is missing.
+
+    Args:
+        output: the heads' outputs.
+        labels: in the order of `LABEL_NAMES`.
+        sentence_mask: real sentences, (B, S).
+        config: the weights and the reduction of the losses.
+        reorder: puts the labels of triples into the order that the output fits best.
+    """
+    known = {
+        name: label for name, label in zip(LABEL_NAMES, labels, strict=True) if label is not None
+    }
+    if len(known) == len(LABEL_NAMES):
+        known = known if reorder is None else reorder(output, known)
+        output.losses = multihop_losses(output, known, sentence_mask, config)
+        output.loss = output.losses.pop("total")
+    return output
+
+
+def multihop_losses(
+    output: Any, labels: Mapping[str, Tensor], sentence_mask: Tensor, config: MultihopConfig
+) -> dict[str, Tensor]:
+    """Compare an output with the labels; `total` is the weighted sum of the other parts."""
+
+    def class_loss(logits: Tensor, targets: Tensor) -> Tensor:
+        """Return the cross entropy over the last dimension of logits: (..., N) by (...)."""
+        losses = functional.cross_entropy(
+            logits.flatten(0, -2), targets.flatten(), ignore_index=IGNORED, reduction="none"
+        )
+        if config.loss_reduction == "sum":  # the published loss divides by the batch
+            return losses.sum() / len(targets)
+        return losses.sum() / (targets != IGNORED).sum().clamp(min=1)
+
+    def position_loss(name: str) -> Tensor:
+        """Return the cross entropy over tokens: (B, T) by (B,), or (B, T, K) by (B, K)."""
+        logits, positions = output[f"{name}_logits"], labels[f"{name}_positions"]
+        return class_loss(logits if logits.dim() == 2 else logits.transpose(1, 2), positions)
+
+    support = labels["support_labels"].masked_fill(~sentence_mask, IGNORED)
+    relations, relation_labels = output.relation_logits, labels["relation_labels"]
+    parts = {
+        "span": position_loss("start") + position_loss("end"),
+        "subject": position_loss("subject_start") + position_loss("subject_end"),
+        "object": position_loss("object_start") + position_loss("object_end"),
+        "answer_type": class_loss(output.answer_type_logits, labels["answer_type_labels"]),
+        "support": _binary_loss(output.support_logits, support)
+        / (support != IGNORED).sum().clamp(min=1),
+        "relation": class_loss(relations, relation_labels)
+        if relations.dim() == 3
+        else _binary_loss(relations, relation_labels) / len(relations),
+    }
+    evidence = parts["relation"] + parts["subject"] + parts["object"]
+    parts["total"] = (
+        parts["span"]
+        + config.answer_type_weight * parts["answer_type"]
+        + config.support_weight * parts["support"]
+        + config.evidence_weight * evidence
+    )
+    return parts
+
+
+def _binary_loss(logits: Tensor, labels: Tensor) -> Tensor:
+    """Sum the binary cross entropy over the labels that are not ignored."""
+    losses = functional.binary_cross_entropy_with_logits(
+        logits, labels.clamp(min=0).to(logits.dtype), reduction="none"
+    )
+    return losses.masked_fill(labels == IGNORED, 0.0).sum()
+
+
 def mask_tokens(logits: Tensor, context_mask: Tensor) -> Tensor:
-    """Give padding the lowest logit: (B, T, K) by (B, T), in single precision."""
+    """Set the logits of padding to the lowest number: (B, T, K) by (B, T), in single precision."""
     logits = logits.float()
     return logits.masked_fill(~context_mask.unsqueeze(-1), torch.finfo(logits.dtype).min)
 
 
 def gather_states(states: Tensor, positions: Tensor, mask: Tensor) -> Tensor:
-    """Take one state a position, zero where the mask is False.
+    """Take the state at each position, zero where the mask is False.
 
     Shape:
         states: (B, T, D); positions and mask: (B, S). Output: (B, S, D).
@@ -131,3 +135,9 @@ def gather_states(states: Tensor, positions: Tensor, mask: Tensor) -> Tensor:
     rows = (positions.clamp(0, steps - 1) + first).flatten()
     taken = states.reshape(-1, width).index_select(0, rows).view(*positions.shape, width)
     return taken * mask.unsqueeze(-1).to(states.dtype)
+
+
+def unpack_bits(matches: Tensor, count: int, dtype: torch.dtype) -> Tensor:
+    """Spread the bits of lexical matches: (..., T) to (..., T, count)."""
+    bits = torch.arange(count, device=matches.device)
+    return (matches.unsqueeze(-1).long() >> bits & 1).to(dtype)

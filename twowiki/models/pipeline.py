@@ -12,11 +12,11 @@ from typing import Any
 from torch.utils.data import Dataset
 from transformers import Pipeline
 
-from .inputs import QuestionInput, check_question, check_questions, shown
+from .inputs import QuestionInput, abbreviated, check_question, check_questions
 
 
 class MultihopQAPipeline(Pipeline):
-    """Answers questions: `ask(question, paragraphs)`, a dict, or a list or stream of dicts.
+    """Answer questions: `ask(question, paragraphs)`, a dict, or a list or stream of dicts.
 
     The dicts have `question` and `paragraphs` (or `context`, as rows of the data set). Results
     are those of the model's `predict`. `batch_size` and `device` are those of any pipeline.
@@ -26,11 +26,11 @@ class MultihopQAPipeline(Pipeline):
     _load_image_processor: Any = False
     _load_video_processor: Any = False
     _load_feature_extractor: Any = False
-    _load_tokenizer: Any = False  # the model knows its own
+    _load_tokenizer: Any = False  # the model loads its own
 
     def __init__(self, model: Any, tokenizer: Any = None, **options: Any) -> None:
         if not hasattr(model, "predict"):
-            raise ValueError(f"a {type(model).__name__} answers no questions about paragraphs")
+            raise ValueError(f"a {type(model).__name__} cannot answer questions about paragraphs")
         super().__init__(model=model, tokenizer=tokenizer or model.own_tokenizer(), **options)
 
     def __call__(  # type: ignore[override]
@@ -49,7 +49,7 @@ class MultihopQAPipeline(Pipeline):
         """
         inputs = options.pop("question", inputs)
         if isinstance(inputs, (list, tuple)) and paragraphs is not None:
-            inputs = [{"question": q, "context": c} for q, c in check_questions(inputs, paragraphs)]
+            inputs = [one._asdict() for one in check_questions(inputs, paragraphs)]
         elif isinstance(inputs, str):
             inputs = {"question": inputs, "paragraphs": paragraphs}
         if isinstance(inputs, (list, tuple)):
@@ -67,22 +67,22 @@ class MultihopQAPipeline(Pipeline):
         """Check one question with its paragraphs."""
         if not isinstance(input_, Mapping) or "question" not in input_:
             raise ValueError(
-                f"{shown(input_)} is no dict of `question` and `paragraphs` (or `context`)"
+                f"{abbreviated(input_)} is not a dict of `question` and `paragraphs` (or `context`)"
             )
         paragraphs = input_.get("paragraphs", input_.get("context"))
-        return {"asked": check_question(input_["question"], paragraphs)}
+        return {"input": check_question(input_["question"], paragraphs)}
 
     def _forward(self, model_inputs: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
-        asked = model_inputs["asked"]
-        several = isinstance(asked, list)
-        listed = [QuestionInput(*one) for one in (asked if several else [asked])]
-        said = self.model.predict(  # type: ignore[operator]
-            [one.question for one in listed],
-            [one.context for one in listed],
+        given = model_inputs["input"]
+        several = isinstance(given, list)
+        questions = [QuestionInput(*one) for one in (given if several else [given])]
+        answers = self.model.predict(  # type: ignore[operator]
+            [one.question for one in questions],
+            [one.context for one in questions],
             tokenizer=self.tokenizer,
         )
-        return {"said": said if several else said[0]}
+        return {"answer": answers if several else answers[0]}
 
     def postprocess(self, model_outputs: dict[str, Any]) -> Any:  # type: ignore[override]
-        """Give the answer."""
-        return model_outputs["said"]
+        """Return the answer."""
+        return model_outputs["answer"]

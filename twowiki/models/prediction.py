@@ -1,31 +1,30 @@
 """Answer questions with a model: plain texts in, answer, sentences and triples out.
 
-No data set is needed, and nothing but the files beside a saved model.
+No data set is needed, and nothing but the files beside a saved model. Raises ValueError for a
+question that the model cannot read.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 
-from .decoding import MultihopAnswer, merge_windows, score_windows
+from .decoding import MultihopAnswer
 from .features import Window
 from .inputs import QuestionInput, check_questions
-from .processing_baseline import BaselineCollator, BaselineProcessor
 from .text import Layout, Span, lay_out
-from .tokenization_baseline import TwoWikiTokenizer
 
-BATCH = 32  # windows that go through the model at once
-BATCH_AREA = 32 * 1024**2  # squared tokens of a batch: attention looks from each to each
-QUESTIONS = 512  # questions that are encoded at once
-# what a saved configuration says of the pipeline whose code is saved with it
-PIPELINE, PIPELINE_CLASS = "multihop-qa", "pipeline.MultihopQAPipeline"
-# where a tokenizer is read from when its model came from a repository
-PLACE_OPTIONS = ("revision", "cache_dir", "local_files_only", "subfolder")
-REFUSALS = {
+BATCH_SIZE = 32  # windows that go through the model at once
+MAX_BATCH_AREA = 32 * 1024**2  # squared tokens of a batch: attention looks from each to each
+_QUESTIONS = 512  # questions that are encoded at once
+# what a saved configuration names as the pipeline whose code is saved with it
+PIPELINE, _PIPELINE_CLASS = "multihop-qa", "pipeline.MultihopQAPipeline"
+# options of `from_pretrained` that its tokenizer is loaded with too
+_SOURCE_OPTIONS = ("revision", "cache_dir", "local_files_only", "subfolder")
+_REFUSALS = {
     "empty_context": "its paragraphs have no words",
     "context_too_long": "its paragraphs have more than the {max_context_tokens:,} words that this "
     "model reads",
@@ -34,12 +33,20 @@ REFUSALS = {
 
 
 class MultihopPredictionMixin:
-    """Adds `predict` to a model; its tokenizer is read from the model's folder when needed."""
+    """Add `predict` to a model; its tokenizer is read from the model's folder when needed.
+
+    A model sets its processor and collator, how a batch's output is scored, how an example is
+    decoded from its scores, and how its tokenizer is loaded.
+    """
 
     config: Any
     training: bool
+    processor_class: Callable[..., Any]
+    collator_class: Callable[..., Any]
+    score_outputs: Callable[..., Sequence[Any]]
+    decode_scores: Callable[..., MultihopAnswer]
     answer_tokenizer: Any = None
-    tokenizer_place: str = ""
+    tokenizer_source: str = ""
     tokenizer_options: tuple[tuple[str, Any], ...] = ()
 
     def predict(
@@ -48,7 +55,7 @@ class MultihopPredictionMixin:
         paragraphs: Any,
         *,
         tokenizer: Any = None,
-        batch_size: int = BATCH,
+        batch_size: int = BATCH_SIZE,
     ) -> Any:
         """Answer one question, or a list of questions each with its paragraphs.
 
@@ -72,20 +79,18 @@ class MultihopPredictionMixin:
         Raises:
             ValueError: no question, no paragraphs, or longer ones than the model reads.
         """
-        if isinstance(question, str):
-            return self.predict(
-                [question], [paragraphs], tokenizer=tokenizer, batch_size=batch_size
-            )[0]
-        asked = check_questions(question, paragraphs)
-        said: list[dict[str, Any]] = []
-        for first in range(0, len(asked), QUESTIONS):
-            part = asked[first : first + QUESTIONS]
-            answers = self.answer(part, tokenizer=tokenizer, batch_size=batch_size, strict=True)
-            said += [
-                as_dict(answer, one, lay_out(one.context, self.config.layout))
-                for one, answer in zip(part, answers, strict=True)
+        several = not isinstance(question, str)
+        given = (question, paragraphs) if several else ([question], [paragraphs])
+        questions = check_questions(*given)
+        answers: list[dict[str, Any]] = []
+        for first in range(0, len(questions), _QUESTIONS):
+            part = questions[first : first + _QUESTIONS]
+            found = self.answer(part, tokenizer=tokenizer, batch_size=batch_size, strict=True)
+            answers += [
+                answer_dict(answer, one, lay_out(one.context, self.config.layout))
+                for one, answer in zip(part, found, strict=True)
             ]
-        return said
+        return answers if several else answers[0]
 
     @torch.no_grad()
     def answer(
@@ -93,131 +98,122 @@ class MultihopPredictionMixin:
         examples: Sequence[Any],
         *,
         tokenizer: Any = None,
-        batch_size: int = BATCH,
+        batch_size: int = BATCH_SIZE,
         strict: bool = False,
     ) -> list[MultihopAnswer]:
         """Answer examples (anything with `question` and `context`), in order.
 
         Args:
-            examples: what is asked.
+            examples: the questions with their paragraphs.
             tokenizer: the model's tokenizer; by default the one saved with the model.
             batch_size: windows that go through the model at once.
-            strict: raise ValueError for an example that cannot be encoded, instead of saying
-                nothing about it.
+            strict: raise ValueError for an example that cannot be encoded, instead of leaving
+                its answer empty.
         """
-        encoder = self.make_encoder(tokenizer or self.own_tokenizer())
+        processor = self.processor_class(self.config, tokenizer or self.own_tokenizer())
         windows: list[Window] = []
         for number, example in enumerate(examples):
-            found = encoder.encode(QuestionInput(example.question, tuple(example.context)), number)
-            if strict and not found:
-                raise ValueError(refusal(encoder, example, number))
-            windows += found
-        collate = self.make_collator()
-        scored: dict[int, list[Any]] = {}
+            encoded = processor.encode(
+                QuestionInput(example.question, tuple(example.context)), number
+            )
+            if strict and not encoded:
+                raise ValueError(_refusal(processor, example))
+            windows += encoded
+        scores: dict[int, list[Any]] = {}
         was_training = self.training
         self.eval()  # type: ignore[attr-defined]
-        device = next(self.parameters()).device  # type: ignore[attr-defined]
         try:
-            for part in batches(windows, batch_size):
-                batch = {name: values.to(device) for name, values in collate(part).items()}
-                for scores in self.score_batch(self(**batch), part):  # type: ignore[operator]
-                    scored.setdefault(scores.example, []).append(scores)
+            for batch in batch_windows(windows, batch_size):
+                for one in self._score(batch):
+                    scores.setdefault(one.example, []).append(one)
         finally:
             self.train(was_training)  # type: ignore[attr-defined]
         return [
-            self.decode(scored.get(number, []), example) for number, example in enumerate(examples)
+            self.decode_scores(
+                scores.get(number, []), example.question, example.context, self.config
+            )
+            for number, example in enumerate(examples)
         ]
 
-    def make_encoder(self, tokenizer: Any) -> Any:
-        """Make what encodes examples for this model."""
-        return BaselineProcessor(self.config, tokenizer)
-
-    def make_collator(self) -> Any:
-        """Make what pads encoded examples into a batch without labels."""
-        return BaselineCollator(self.config, labels=False)
-
-    def score_batch(self, output: Any, windows: Sequence[Window]) -> Sequence[Any]:
-        """Take a batch's output to one record a window."""
-        return score_windows(output, windows, self.config)
-
-    def decode(self, scores: Sequence[Any], example: Any) -> MultihopAnswer:
-        """Answer one example from the records of its windows."""
-        text = lay_out(example.context, self.config.layout).text
-        return merge_windows(scores, example.context, text, self.config)
+    def _score(self, windows: list[Window]) -> Sequence[Any]:
+        """Run the model on a batch of windows."""
+        device = next(self.parameters()).device  # type: ignore[attr-defined]
+        batch = self.collator_class(self.config, labels=False)(windows)
+        output = self(**{name: values.to(device) for name, values in batch.items()})  # type: ignore[operator]
+        return self.score_outputs(output, windows, self.config)
 
     def own_tokenizer(self) -> Any:
-        """Give the tokenizer saved with the model, of the same revision."""
+        """Return the tokenizer saved with the model, of the same revision."""
         if self.answer_tokenizer is None:
-            place = self.tokenizer_place or str(getattr(self, "name_or_path", ""))
-            if not place:
+            source = self.tokenizer_source or str(getattr(self, "name_or_path", ""))
+            if not source:
                 raise ValueError(
                     "this model was not loaded from a folder that holds its tokenizer: pass "
                     "tokenizer=..., or load the model with from_pretrained"
                 )
-            self.answer_tokenizer = self.load_tokenizer(place, **dict(self.tokenizer_options))
+            self.answer_tokenizer = self.load_tokenizer(source, **dict(self.tokenizer_options))
         return self.answer_tokenizer
 
-    def load_tokenizer(self, place: str, **options: Any) -> Any:
-        """Load the tokenizer that lies beside the model."""
-        return TwoWikiTokenizer.from_pretrained(place, **options)
+    def load_tokenizer(self, source: str, **options: Any) -> Any:
+        """Load the tokenizer that is saved beside the model."""
+        raise NotImplementedError
 
     def as_pipeline(self, **options: Any) -> Any:
-        """Give the transformers pipeline that answers with this model."""
+        """Return the transformers pipeline that answers with this model."""
         from .pipeline import MultihopQAPipeline
 
         return MultihopQAPipeline(model=self, task=PIPELINE, **options)
 
     @classmethod
-    def from_pretrained(cls, place: Any, *given: Any, **options: Any) -> Any:
+    def from_pretrained(cls, source: Any, *arguments: Any, **options: Any) -> Any:
         """Load a model as transformers does, and remember where its tokenizer is."""
-        loaded = super().from_pretrained(place, *given, **options)  # type: ignore[misc]
+        loaded = super().from_pretrained(source, *arguments, **options)  # type: ignore[misc]
         model = loaded[0] if isinstance(loaded, tuple) else loaded
-        kept = {name: options[name] for name in PLACE_OPTIONS if options.get(name) is not None}
+        kept = {name: options[name] for name in _SOURCE_OPTIONS if options.get(name) is not None}
         model.tokenizer_options = tuple(kept.items())
-        if os.path.isdir(place):  # wherever the working directory is by then
-            model.tokenizer_place = os.path.abspath(place)
+        if os.path.isdir(source):  # wherever the working directory is by then
+            model.tokenizer_source = os.path.abspath(source)
         if isinstance(token := options.get("token"), str):  # used now, and kept nowhere
-            model.answer_tokenizer = model.load_tokenizer(place, token=token, **kept)
+            model.answer_tokenizer = model.load_tokenizer(source, token=token, **kept)
         return loaded
 
     def save_pretrained(self, save_directory: Any, **options: Any) -> Any:
         """Save as transformers does; the configuration names the pipeline saved beside it."""
-        self.config.custom_pipelines = {PIPELINE: {"impl": PIPELINE_CLASS, "pt": ["AutoModel"]}}
+        self.config.custom_pipelines = {PIPELINE: {"impl": _PIPELINE_CLASS, "pt": ["AutoModel"]}}
         return super().save_pretrained(save_directory, **options)  # type: ignore[misc]
 
 
-def refusal(encoder: Any, example: Any, number: int) -> str:
-    """Say why an example has no windows."""
-    alone = type(encoder)(encoder.config, encoder.tokenizer)
-    alone.encode(QuestionInput(example.question, tuple(example.context)), number)
+def _refusal(processor: Any, example: Any) -> str:
+    """Return why an example has no windows."""
+    alone = type(processor)(processor.config, processor.tokenizer)
+    alone.encode(QuestionInput(example.question, tuple(example.context)))
     reason = next(iter(alone.counts), "it cannot be encoded")
-    said = REFUSALS.get(reason, reason).format_map(vars(encoder.config))
-    return f"question {example.question[:60]!r}: {said}"
+    text = _REFUSALS.get(reason, reason).format_map(vars(processor.config))
+    return f"question {example.question[:60]!r}: {text}"
 
 
-def batches(windows: Sequence[Window], batch_size: int) -> Iterator[list[Window]]:
-    """Batch windows of like length; long ones in smaller batches, so that memory is bounded."""
-    part: list[Window] = []
+def batch_windows(windows: Sequence[Window], batch_size: int) -> Iterator[list[Window]]:
+    """Batch windows of similar length; long ones in smaller batches, so that memory is bounded."""
+    batch: list[Window] = []
     for window in sorted(windows, key=lambda window: len(window.token_ids)):
-        area = (len(part) + 1) * len(window.token_ids) ** 2
-        if part and (len(part) == batch_size or area > BATCH_AREA):
-            yield part
-            part = []
-        part.append(window)
-    if part:
-        yield part
+        area = (len(batch) + 1) * len(window.token_ids) ** 2
+        if batch and (len(batch) == batch_size or area > MAX_BATCH_AREA):
+            yield batch
+            batch = []
+        batch.append(window)
+    if batch:
+        yield batch
 
 
-def as_dict(answer: MultihopAnswer, asked: QuestionInput, layout: Layout) -> dict[str, Any]:
-    """Write an answer as plain values."""
-    sentences = list(with_texts(answer.sentence_scores, asked))
-    chosen = list(answer.supporting_facts)
-    supporting = set(chosen)
+def answer_dict(answer: MultihopAnswer, question: QuestionInput, layout: Layout) -> dict[str, Any]:
+    """Return an answer as plain values, see `predict`."""
+    sentences = list(_with_texts(answer.sentence_scores, question))
+    supporting = set(answer.supporting_facts)
     return {
         "answer": answer.answer,
         "answer_type": answer.answer_type,
         "answer_score": answer.answer_score,
-        "sp": chosen,
+        "sp": list(answer.supporting_facts),
         "evidence": [tuple(triple[:3]) for triple in answer.evidences],
         "supporting_sentences": [
             one for one in sentences if (one["title"], one["sent_id"]) in supporting
@@ -231,23 +227,23 @@ def as_dict(answer: MultihopAnswer, asked: QuestionInput, layout: Layout) -> dic
                 "score": triple.score,
                 "subject_span": tuple(triple.subject_span),
                 "object_span": tuple(triple.object_span),
-                "subject_place": place_of(triple.subject_span, asked, layout),
-                "object_place": place_of(triple.object_span, asked, layout),
+                "subject_place": _sentence_place(triple.subject_span, question, layout),
+                "object_place": _sentence_place(triple.object_span, question, layout),
             }
             for triple in answer.evidences
         ],
         "answer_span": tuple(answer.answer_span) if answer.answer_span else None,
-        "answer_place": place_of(answer.answer_span, asked, layout),
+        "answer_place": _sentence_place(answer.answer_span, question, layout),
         "text": layout.text,
     }
 
 
-def with_texts(
-    scores: Sequence[tuple[str, int, float]], asked: QuestionInput
+def _with_texts(
+    scores: Sequence[tuple[str, int, float]], question: QuestionInput
 ) -> Iterator[dict[str, Any]]:
     """Put its text beside each scored sentence; of equal titles, in the paragraphs' order."""
     texts: dict[tuple[str, int], list[str]] = {}
-    for title, sentences in asked.context:
+    for title, sentences in question.context:
         for sent_id, sentence in enumerate((title, *sentences), start=-1):
             texts.setdefault((title, sent_id), []).append(sentence)
     for title, sent_id, score in scores:
@@ -256,13 +252,15 @@ def with_texts(
         yield {"title": title, "sent_id": sent_id, "sentence": sentence.strip(), "score": score}
 
 
-def place_of(span: Span | None, asked: QuestionInput, layout: Layout) -> dict[str, Any] | None:
-    """Say in which sentence characters of the layout stand; None where they span several."""
+def _sentence_place(
+    span: Span | None, question: QuestionInput, layout: Layout
+) -> dict[str, Any] | None:
+    """Return the sentence that characters of the layout are in; None where they span several."""
     if span is None:
         return None
     for segment in layout.segments:
         if segment.start <= span.start and span.end <= segment.end:
-            title = asked.context[segment.paragraph][0]
+            title = question.context[segment.paragraph][0]
             start, end = span.start - segment.start, span.end - segment.start
             return {"title": title, "sent_id": segment.sent_id, "start": start, "end": end}
     return None

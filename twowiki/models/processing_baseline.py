@@ -1,16 +1,16 @@
-"""An example to windows: word ids, offsets, sentence bounds and, where gold is known, labels.
+"""Examples to the baseline's windows: word ids, offsets, sentence bounds and, with gold, labels.
 
 In: anything with `question`, `context` of (title, sentences) and the gold fields of an example.
-Out: `Window`s of flat arrays, unpadded (see `collation` for batches). Over-long examples are cut
-into windows or, in the published settings, dropped; every drop and every string that is not
-found is counted by its reason. No id and no question type is ever encoded.
+Out: `Window`s; `BaselineCollator` pads them into a batch. Over-long examples are cut into windows
+or, in the published settings, dropped; every drop and every string that is not found is counted
+by its reason. No id and no question type is ever encoded.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
@@ -19,48 +19,29 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from .configuration_baseline import TwoWikiBaselineConfig
-from .features import SHOWN, Window, label_arrays, label_rows, plan_windows
+from .features import (
+    EncodedText,
+    MultihopProcessor,
+    Window,
+    label_arrays,
+    label_rows,
+    length_mask,
+    padded_rows,
+    plan_windows,
+)
 from .labels import IGNORED, Located, label_example
 from .matches import mark_matches, no_marks
-from .text import TITLE, Layout, Segment, Words, lay_out, tokenize_words
+from .text import TITLE, IntArray, Layout, Segment, Words, lay_out, tokenize_words
 from .tokenization_baseline import char_rows, char_table
 
-Ints = NDArray[numpy.int32]
+CONVOLUTION_WIDTH = 5  # characters that one response of the character convolution sees
 
 
-class BaselineProcessor:
-    """Encodes examples under one configuration and tokenizer, counting what it cannot do.
+class BaselineProcessor(MultihopProcessor):
+    """Encode examples for the baseline; the tokenizer is a `TwoWikiTokenizer`."""
 
-    Args:
-        config: the settings; its relations are the known ones.
-        tokenizer: a `TwoWikiTokenizer`.
-        aliases: other names by Wikidata id, tried where a name is not in the context.
-    """
-
-    def __init__(
-        self,
-        config: TwoWikiBaselineConfig,
-        tokenizer: Any,
-        aliases: Mapping[str, Sequence[str]] | None = None,
-    ) -> None:
-        self.config, self.tokenizer, self.aliases = config, tokenizer, dict(aliases or {})
-        self.options = config.encoding_options()
-        self.counts: Counter[str] = Counter()
-        self.concerned: dict[str, list[str]] = {}
-
-    def encode(self, example: Any, number: int = 0) -> list[Window]:
-        """Encode one example; an empty list if it has no words or is over a limit."""
-        counts: Counter[str] = Counter()
-        windows = self._encode(example, number, counts)
-        if counts:
-            self.counts.update(counts)
-            for reason in counts:
-                ids = self.concerned.setdefault(reason, [])
-                if len(ids) < SHOWN:
-                    ids.append(str(getattr(example, "id", number)))
-        return windows
-
-    def _encode(self, example: Any, number: int, counts: Counter[str]) -> list[Window]:
+    def encode_example(self, example: Any, number: int, counts: Counter[str]) -> list[Window]:
+        """Encode one example into one or several windows, or none if it exceeds a limit."""
         options = self.options
         layout = lay_out(example.context, options.layout)
         context = tokenize_words(layout.text, self._offsets(layout))
@@ -100,31 +81,30 @@ class BaselineProcessor:
             labels = label_example(example, located, candidates, options, self.aliases, counts)
         if options.match_features:
             titles = [title for title, _ in example.context]
-            marks = mark_matches(layout, titles, context, question)
+            marks, question_marks = mark_matches(layout, titles, context, question)
         else:
-            marks = no_marks(context.words), no_marks(question.words)
-        lookup = self.tokenizer.lookup()
+            marks, question_marks = no_marks(context.words), no_marks(question.words)
         return Window(
             number,
             0,
             context.text,
-            numpy.fromiter(map(lookup.__getitem__, context.words), numpy.int32),
-            context.starts,
-            context.ends,
-            marks[0],
+            *self._ids(context),
+            marks,
             question.text,
-            numpy.fromiter(map(lookup.__getitem__, question.words), numpy.int32),
-            question.starts,
-            question.ends,
-            marks[1],
+            *self._ids(question),
+            question_marks,
             segment_rows(candidates, context.starts),
             *label_arrays(labels, len(candidates), options.slots),
         )
 
-    def _offsets(self, layout: Layout) -> tuple[Ints, Ints]:
+    def _ids(self, words: Words) -> EncodedText:
+        ids = map(self.tokenizer.lookup().__getitem__, words.words)
+        return EncodedText(numpy.fromiter(ids, numpy.int32), words.starts, words.ends)
+
+    def _offsets(self, layout: Layout) -> tuple[IntArray, IntArray]:
         """Cut the text into words; the reference cuts each title and sentence on its own."""
         if self.options.layout == "marked":
-            whole: tuple[Ints, Ints] = self.tokenizer.word_offsets(layout.text)
+            whole: tuple[IntArray, IntArray] = self.tokenizer.word_offsets(layout.text)
             return whole
         starts, ends = [numpy.zeros(0, numpy.int32)], [numpy.zeros(0, numpy.int32)]
         for segment in layout.segments:
@@ -133,7 +113,7 @@ class BaselineProcessor:
             ends.append(last + segment.start)
         return numpy.concatenate(starts), numpy.concatenate(ends)
 
-    def _segment_offsets(self, text: str, segment: Segment) -> tuple[Ints, Ints]:
+    def _segment_offsets(self, text: str, segment: Segment) -> tuple[IntArray, IntArray]:
         piece = text[segment.start : segment.end]
         if segment.sent_id != TITLE:
             starts, ends = self.tokenizer.word_offsets(piece)
@@ -157,8 +137,8 @@ class BaselineProcessor:
         return None
 
 
-def segment_rows(segments: Sequence[Segment], starts: Ints) -> Ints:
-    """Give each segment's first token, last token, paragraph and sent_id: (S, 4)."""
+def segment_rows(segments: Sequence[Segment], starts: IntArray) -> IntArray:
+    """Return each segment's first token, last token, paragraph and sent_id: (S, 4)."""
     rows = numpy.array(segments, dtype=numpy.int32).reshape(-1, 4)
     rows[:, :2] = numpy.searchsorted(starts, rows[:, :2])
     rows[:, 1] -= 1
@@ -166,7 +146,7 @@ def segment_rows(segments: Sequence[Segment], starts: Ints) -> Ints:
 
 
 def cut_window(whole: Window, start: int, end: int) -> Window:
-    """Give tokens `[start, end)` of a window, with what lies in them; spans cut off are ignored."""
+    """Return tokens `[start, end)` of a window with what is in them; spans cut off are ignored."""
     first = int(whole.token_starts[start])
     last = int(whole.token_ends[end - 1])
     firsts, lasts = whole.sentences[:, 0], whole.sentences[:, 1]
@@ -193,17 +173,14 @@ def cut_window(whole: Window, start: int, end: int) -> Window:
     )
 
 
-def _shift(spans: Ints, start: int, end: int) -> Ints:
+def _shift(spans: IntArray, start: int, end: int) -> IntArray:
     """Move (start, end) rows of token spans into a window; -100 for those not wholly in it."""
     kept = (spans[0] >= start) & (spans[1] < end) & (spans[0] >= 0)
     return numpy.where(kept, spans - start, IGNORED).astype(numpy.int32)
 
 
-CONVOLUTION_WIDTH = 5  # characters that one response of the character convolution sees
-
-
 class BaselineCollator:
-    """Pads windows into a batch; also `Trainer`'s data collator.
+    """Pad windows into a batch; also `Trainer`'s data collator.
 
     A row without words gets one padding token, so that every dimension is at least 1.
 
@@ -220,42 +197,43 @@ class BaselineCollator:
 
     def __call__(self, windows: Sequence[Window]) -> dict[str, Tensor]:
         """Pad and stack."""
-        batch = self._words(windows, "", [len(window.token_ids) for window in windows])
-        batch |= self._words(windows, "question_", [len(window.question_ids) for window in windows])
-        count = max(1, *(len(window.sentences) for window in windows))
-        starts, ends = (numpy.zeros((len(windows), count), numpy.int64) for _ in range(2))
-        ends -= 1
-        mask = numpy.zeros((len(windows), count), bool)
-        for row, window in enumerate(windows):
-            size = len(window.sentences)
-            starts[row, :size] = window.sentences[:, 0]
-            ends[row, :size] = window.sentences[:, 1]
-            mask[row, :size] = True
-        batch |= {"sentence_starts": starts, "sentence_ends": ends, "sentence_mask": mask}
+        counts = [len(window.sentences) for window in windows]
+        count = max(1, *counts)
+        context = [(w.text, w.token_ids, w.token_starts, w.token_ends, w.matches) for w in windows]
+        question = [
+            (w.question, w.question_ids, w.question_starts, w.question_ends, w.question_matches)
+            for w in windows
+        ]
+        ids, characters, mask, matches = self._words(context)
+        question_ids, question_characters, question_mask, question_matches = self._words(question)
+        batch: dict[str, NDArray[Any]] = {
+            "input_ids": ids,
+            "char_ids": characters,
+            "context_mask": mask,
+            "question_ids": question_ids,
+            "question_char_ids": question_characters,
+            "question_mask": question_mask,
+            "sentence_starts": padded_rows([w.sentences[:, 0] for w in windows], count),
+            "sentence_ends": padded_rows([w.sentences[:, 1] for w in windows], count, fill=-1),
+            "sentence_mask": length_mask(counts, count),
+        }
+        if self.match_features:
+            batch |= {"matches": matches, "question_matches": question_matches}
         if self.labels:
             batch |= label_rows(windows, count)
         return {name: torch.from_numpy(values) for name, values in batch.items()}
 
-    def _words(
-        self, windows: Sequence[Window], side: str, lengths: Sequence[int]
-    ) -> dict[str, NDArray[Any]]:
-        shape = len(windows), max(1, *lengths)
-        ids = numpy.zeros(shape, numpy.int64)
-        marks = numpy.zeros(shape, numpy.uint8)
-        characters = numpy.zeros((*shape, self.char_limit), numpy.int32)
+    def _words(self, texts: Sequence[tuple[Any, ...]]) -> tuple[NDArray[Any], ...]:
+        """Stack ids, characters, mask and matches: (B, T), (B, T, C), (B, T), (B, T)."""
+        lengths = [len(ids) for _, ids, *_ in texts]
+        width = max(1, *lengths)
+        characters = numpy.zeros((len(texts), width, self.char_limit), numpy.int32)
         table = char_table(self.char_vocab)
-        for row, (window, size) in enumerate(zip(windows, lengths, strict=True)):
-            if side:
-                text, places = window.question, (window.question_starts, window.question_ends)
-                ids[row, :size], marks[row, :size] = window.question_ids, window.question_matches
-            else:
-                text, places = window.text, (window.token_starts, window.token_ends)
-                ids[row, :size], marks[row, :size] = window.token_ids, window.matches
-            characters[row, :size] = char_rows(text, *places, table, self.char_limit)
-        mask = numpy.arange(shape[1]) < numpy.array(lengths)[:, None]
-        names = (f"{side}ids", f"{side}char_ids", f"{side}mask", f"{side}matches")
-        if not side:
-            names = ("input_ids", "char_ids", "context_mask", "matches")
-        values: list[NDArray[Any]] = [ids, characters, mask, marks]
-        kept = 4 if self.match_features else 3
-        return dict(zip(names[:kept], values[:kept], strict=True))
+        for row, (text, _, starts, ends, _) in enumerate(texts):
+            characters[row, : len(starts)] = char_rows(text, starts, ends, table, self.char_limit)
+        return (
+            padded_rows([ids for _, ids, *_ in texts], width),
+            characters,
+            length_mask(lengths, width),
+            padded_rows([marks for *_, marks in texts], width, dtype=numpy.uint8),
+        )

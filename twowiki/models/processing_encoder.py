@@ -1,10 +1,10 @@
-"""An example to one record of subword tokens, with offsets, sentence bounds and labels.
+"""Examples to the encoder's records: subword tokens, offsets, sentence bounds, labels, batches.
 
-In and out as in `encoding`: a `Window` holds the whole context here; `encoder_collation` cuts it
-into the backbone's windows. A marker token stands before each title and each sentence; a
-sentence's first token is its marker. Strings are looked up as whole words, whatever the
-tokenizer; every string that is not found is counted by its reason. No id and no question type is
-ever encoded.
+In: anything with `question`, `context` of (title, sentences) and the gold fields of an example.
+Out: one `Window` per example that holds its whole context; `EncoderCollator` cuts it into the
+backbone's windows. A marker token precedes each title and each sentence; a sentence's first token
+is its marker. Strings are looked up as whole words, whatever the tokenizer; every string that is
+not found is counted by its reason. No id and no question type is ever encoded.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 import torch
@@ -21,33 +21,37 @@ from tokenizers import AddedToken, Tokenizer
 from torch import Tensor
 
 from .configuration_encoder import TwoWikiEncoderConfig
-from .features import SHOWN, Window, label_arrays, label_rows, plan_windows
+from .features import (
+    EncodedText,
+    MultihopProcessor,
+    Window,
+    label_arrays,
+    label_rows,
+    length_mask,
+    padded_rows,
+    plan_windows,
+)
 from .labels import Located, label_example
 from .matches import Marks, mark_matches, no_marks
 from .text import (
     TITLE,
+    IntArray,
     Layout,
     Span,
     TokenSpan,
     Words,
-    code_points,
     is_aligned,
     lay_out,
     occurrences,
     token_span,
     tokenize_words,
-    word_offsets,
 )
 
+TITLE_MARKER, SENTENCE_MARKER = "[title]", "[sentence]"
 
-class EncoderProcessor:
-    """Encodes examples under one configuration and tokenizer, counting what it cannot do.
 
-    Args:
-        config: the settings; its relations are the known ones.
-        tokenizer: the backbone's fast tokenizer, with the markers.
-        aliases: other names by Wikidata id, tried where a name is not in the context.
-    """
+class EncoderProcessor(MultihopProcessor):
+    """Encode examples for the encoder; the tokenizer is the backbone's, with the markers."""
 
     def __init__(
         self,
@@ -55,63 +59,47 @@ class EncoderProcessor:
         tokenizer: Any,
         aliases: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        self.config, self.tokenizer, self.aliases = config, tokenizer, dict(aliases or {})
-        self.options = config.encoding_options()
-        self.reader = SubwordTokenizer(tokenizer)
-        self.counts: Counter[str] = Counter()
-        self.concerned: dict[str, list[str]] = {}
+        super().__init__(config, tokenizer, aliases)
+        self.subwords = SubwordTokenizer(tokenizer)
 
-    def encode(self, example: Any, number: int = 0) -> list[Window]:
-        """Encode one example into one record; an empty list if its context has no words."""
-        counts: Counter[str] = Counter()
-        windows = self._encode(example, number, counts)
-        self.counts.update(counts)
-        for reason in counts:
-            ids = self.concerned.setdefault(reason, [])
-            if len(ids) < SHOWN:
-                ids.append(str(getattr(example, "id", number)))
-        return windows
-
-    def _encode(self, example: Any, number: int, counts: Counter[str]) -> list[Window]:
-        layout = lay_out(example.context, self.options.layout)
+    def encode_example(self, example: Any, number: int, counts: Counter[str]) -> list[Window]:
+        """Encode one example into one record, or none if its context has no words."""
+        options = self.options
+        layout = lay_out(example.context, options.layout)
         pieces = [layout.text[segment.start : segment.end] for segment in layout.segments]
-        question, *parts = self.reader.read([example.question, *pieces])
+        question, *parts = self.subwords.tokenize([example.question, *pieces])
         if not any(len(part.ids) for part in parts):
             counts["empty_context"] += 1
             return []
         tokens, rows = self._join(layout, parts)
-        words = _words_of(layout.text)
+        words = tokenize_words(layout.text)
         candidates = [segment for segment in layout.segments if segment.sent_id != TITLE]
         labels = None
         if getattr(example, "answer", None) is not None:
             located = LocatedTokens(layout, words, tokens)
-            labels = label_example(example, located, candidates, self.options, self.aliases, counts)
-        if len(question.ids) > self.options.max_question_tokens:
+            labels = label_example(example, located, candidates, options, self.aliases, counts)
+        if len(question.ids) > options.max_question_tokens:
             counts["question_cut"] += 1
-            question = Tokens(*(part[: self.options.max_question_tokens] for part in question))
+            question = EncodedText(*(part[: options.max_question_tokens] for part in question))
         marks, question_marks = self._marks(layout, example, words, tokens, question)
         return [
             Window(
                 number,
                 0,
                 layout.text,
-                tokens.ids,
-                tokens.starts,
-                tokens.ends,
+                *tokens,
                 marks,
                 example.question,
-                question.ids,
-                question.starts,
-                question.ends,
+                *question,
                 question_marks,
                 rows,
-                *label_arrays(labels, len(candidates), self.options.slots),
+                *label_arrays(labels, len(candidates), options.slots),
             )
         ]
 
-    def _join(self, layout: Layout, parts: Sequence[Tokens]) -> tuple[Tokens, Ints]:
-        """Put a marker before each segment, and give the sentences' rows (see `Window`)."""
-        ids, starts, ends, rows, place = [], [], [], [], 0
+    def _join(self, layout: Layout, parts: Sequence[EncodedText]) -> tuple[EncodedText, IntArray]:
+        """Put a marker before each segment, and return the sentences' rows (see `Window`)."""
+        ids, starts, ends, rows, length = [], [], [], [], 0
         for segment, part in zip(layout.segments, parts, strict=True):
             title = segment.sent_id == TITLE
             marker = self.config.title_marker_id if title else self.config.sentence_marker_id
@@ -119,31 +107,39 @@ class EncoderProcessor:
             starts.append(numpy.concatenate([[0], part.starts]) + segment.start)
             ends.append(numpy.concatenate([[0], part.ends]) + segment.start)
             if not title:
-                last = place + len(part.ids)
-                rows.append((place, last, segment.paragraph, segment.sent_id))
-            place += len(part.ids) + 1
+                last = length + len(part.ids)
+                rows.append((length, last, segment.paragraph, segment.sent_id))
+            length += len(part.ids) + 1
         joined = (numpy.concatenate(part).astype(numpy.int32) for part in (ids, starts, ends))
-        return Tokens(*joined), numpy.array(rows, numpy.int32).reshape(-1, 4)
+        return EncodedText(*joined), numpy.array(rows, numpy.int32).reshape(-1, 4)
 
     def _marks(
-        self, layout: Layout, example: Any, words: Words, tokens: Tokens, question: Tokens
+        self,
+        layout: Layout,
+        example: Any,
+        words: Words,
+        tokens: EncodedText,
+        question: EncodedText,
     ) -> tuple[Marks, Marks]:
-        """Give each token of context and question the matches of the word that it begins in."""
-        asked = _words_of(example.question)
+        """Return for each token of context and question the matches of the word it begins in."""
         if not self.options.match_features or not words.words:
             return no_marks(tokens.ids), no_marks(question.ids)
+        question_words = tokenize_words(example.question)
         titles = [title for title, _ in example.context]
-        of_words, of_asked = mark_matches(layout, titles, words, asked)
-        return _spread(of_words, words, tokens), _spread(of_asked, asked, question)
+        marks, question_marks = mark_matches(layout, titles, words, question_words)
+        return (
+            _marks_of_tokens(marks, words, tokens),
+            _marks_of_tokens(question_marks, question_words, question),
+        )
 
 
-def _spread(of_word: Marks, words: Words, tokens: Tokens) -> Marks:
-    """Hand words' marks to their tokens; a marker has none."""
+def _marks_of_tokens(word_marks: Marks, words: Words, tokens: EncodedText) -> Marks:
+    """Spread words' marks over their tokens; a marker has none."""
     marks = no_marks(tokens.ids)
     if words.words:
         word = numpy.searchsorted(words.starts, tokens.starts, side="right") - 1
         inside = (word >= 0) & (tokens.starts < words.ends[word]) & (tokens.ends > tokens.starts)
-        marks[inside] = of_word[word[inside]]
+        marks[inside] = word_marks[word[inside]]
     return marks
 
 
@@ -153,43 +149,27 @@ class LocatedTokens(Located):
     A place whose ends are token borders too is preferred; else the tokens that cover it.
     """
 
-    def __init__(self, layout: Layout, words: Words, tokens: Tokens) -> None:
+    def __init__(self, layout: Layout, words: Words, tokens: EncodedText) -> None:
         super().__init__(layout, words, ignore_case=True)
         self.token_starts, self.token_ends = tokens.starts.tolist(), tokens.ends.tolist()
 
     def _aligned(self, needle: str, start: int, end: int) -> TokenSpan | None:
         covering = None
-        for place in occurrences(self.text, needle, start, end):
-            if not is_aligned(self.starts, self.ends, place):
+        for span in occurrences(self.text, needle, start, end):
+            if not is_aligned(self.starts, self.ends, span):
                 continue
-            found = token_span(self.token_starts, self.token_ends, place)
-            if found and self._exact(found, place):
+            found = token_span(self.token_starts, self.token_ends, span)
+            if found and self._exact(found, span):
                 return found
             covering = covering or found
         return covering
 
-    def _exact(self, found: TokenSpan, place: Span) -> bool:
-        return (self.token_starts[found.start], self.token_ends[found.end]) == place
-
-
-def _words_of(text: str) -> Words:
-    return tokenize_words(text, word_offsets(code_points(text)))
-
-
-Ints = NDArray[numpy.int32]
-TITLE_MARKER, SENTENCE_MARKER = "[title]", "[sentence]"
-
-
-class Tokens(NamedTuple):
-    """Token ids with the characters `[start, end)` of each, both never falling."""
-
-    ids: Ints
-    starts: Ints
-    ends: Ints
+    def _exact(self, found: TokenSpan, span: Span) -> bool:
+        return (self.token_starts[found.start], self.token_ends[found.end]) == span
 
 
 class SubwordTokenizer:
-    """Cuts pieces of text with a fast tokenizer.
+    """Cut pieces of text with a fast tokenizer.
 
     Args:
         tokenizer: any fast tokenizer of transformers.
@@ -202,7 +182,7 @@ class SubwordTokenizer:
         backend = getattr(tokenizer, "backend_tokenizer", None)
         if backend is None:
             raise ValueError(
-                f"{type(tokenizer).__name__} is no fast tokenizer: character offsets need one "
+                f"{type(tokenizer).__name__} is not a fast tokenizer: character offsets need one "
                 "(AutoTokenizer.from_pretrained(..., use_fast=True))"
             )
         self.backend = Tokenizer.from_str(backend.to_str())
@@ -218,43 +198,38 @@ class SubwordTokenizer:
         self.backend, self.prefix = Tokenizer.from_str(state["backend"]), state["prefix"]
         self.backend.encode_special_tokens = True
 
-    def read(self, pieces: Sequence[str]) -> list[Tokens]:
+    def tokenize(self, pieces: Sequence[str]) -> list[EncodedText]:
         """Cut pieces; the offsets of each are its own."""
-        shift = len(self.prefix)
         encoded = self.backend.encode_batch(
             [self.prefix + piece.encode("utf-8", "replace").decode() for piece in pieces],
             add_special_tokens=False,
         )
         return [
-            trimmed(piece, found.ids, found.offsets, shift)
+            _trimmed(piece, found.ids, found.offsets, len(self.prefix))
             for piece, found in zip(pieces, encoded, strict=True)
         ]
 
 
-def trimmed(text: str, ids: list[int], offsets: list[tuple[int, int]], shift: int) -> Tokens:
+def _trimmed(text: str, ids: list[int], offsets: list[tuple[int, int]], shift: int) -> EncodedText:
     """Take a prefix and outer blanks off the tokens' offsets."""
-    places = numpy.array(offsets, numpy.int32).reshape(-1, 2) - shift
-    places = places.clip(0, len(text))
-    rows = places.tolist()
-    for row, (start, end) in enumerate(rows):
+    borders = numpy.array(offsets, numpy.int32).reshape(-1, 2) - shift
+    borders = borders.clip(0, len(text))
+    for row, (start, end) in enumerate(borders.tolist()):
         while start < end and text[start].isspace():
             start += 1
         while start < end and text[end - 1].isspace():
             end -= 1
-        places[row] = start, end
-    if len(places):
-        places = numpy.maximum.accumulate(places, axis=0)
-    return Tokens(numpy.array(ids, numpy.int32), places[:, 0].copy(), places[:, 1].copy())
+        borders[row] = start, end
+    if len(borders):
+        borders = numpy.maximum.accumulate(borders, axis=0)
+    return EncodedText(numpy.array(ids, numpy.int32), borders[:, 0].copy(), borders[:, 1].copy())
 
 
 def _needs_blank(backend: Any) -> bool:
-    """Say whether a word at a text's start is cut as another token than after a blank."""
-
-    def ids(text: str) -> list[int]:
-        found: list[int] = backend.encode(text, add_special_tokens=False).ids
-        return found
-
-    alone, after, both = ids("a"), ids(" a"), ids("a a")
+    """Return whether a word at a text's start is cut as another token than after a blank."""
+    alone, after, both = (
+        list(backend.encode(text, add_special_tokens=False).ids) for text in ("a", " a", "a a")
+    )
     return alone != after and both == [*alone, *after]
 
 
@@ -269,7 +244,7 @@ def add_markers(tokenizer: Any) -> None:
 
 
 def frame_of(tokenizer: Any, backbone_config: Any) -> dict[str, Any]:
-    """Give the fields of the configuration that say how a tokenizer frames a pair of texts."""
+    """Return the fields of the configuration that describe how a tokenizer frames two texts."""
     ids, special = _pair(tokenizer)
     content = [number for number, is_special in enumerate(special) if not is_special]
     gap = next(i for i, j in pairwise(content) if j > i + 1)
@@ -294,13 +269,16 @@ def _pair(tokenizer: Any) -> tuple[list[int], list[int]]:
     if sum(special) < 2 or 1 not in inner[: len(inner) - inner[::-1].index(0)]:
         raise ValueError(
             f"{type(tokenizer).__name__} puts no special token between two texts: "
-            "give the tokenizer of an encoder"
+            "use the tokenizer of an encoder"
         )
     return ids, special
 
 
+Stretches = Sequence[tuple[int, int]]  # tokens `[start, end)` of each window of an example
+
+
 class EncoderCollator:
-    """Cuts records into the backbone's windows and pads; also `Trainer`'s data collator.
+    """Cut records into the backbone's windows and pad; also `Trainer`'s data collator.
 
     Args:
         config: the model's configuration.
@@ -312,41 +290,108 @@ class EncoderCollator:
 
     def __call__(self, windows: Sequence[Window]) -> dict[str, Tensor]:
         """Pad and stack."""
-        config = self.config
-        plans = [plan_example(window, config) for window in windows]
-        inputs = [
-            frame(window, start, end, config)
-            for window, plan in zip(windows, plans, strict=True)
-            for start, end in plan
-        ]
-        batch = example_rows(windows, config)
-        batch |= pad_inputs(inputs, config)
-        batch |= places_of(windows, plans, batch["input_ids"].shape[1], config)
+        plans = [plan_example(window, self.config) for window in windows]
+        batch = {**self._examples(windows), **self._inputs(windows, plans)}
+        batch |= self._positions(windows, plans, batch["input_ids"].shape[1])
         if self.labels:
             batch |= label_rows(windows, batch["sentence_starts"].shape[1])
         return {name: torch.from_numpy(values) for name, values in batch.items()}
 
+    def _examples(self, windows: Sequence[Window]) -> dict[str, NDArray[Any]]:
+        """Stack what examples have whatever their windows: masks, matches, sentence bounds."""
+        config = self.config
+        lengths = [len(window.token_ids) for window in windows]
+        counts = [len(window.sentences) for window in windows]
+        tokens, count = max(1, *lengths), max(1, *counts)
+        mask = length_mask(lengths, tokens)
+        ids = padded_rows([window.token_ids for window in windows], tokens)
+        markers = (ids == config.title_marker_id) | (ids == config.sentence_marker_id)
+        batch: dict[str, NDArray[Any]] = {
+            "context_mask": mask,
+            "span_mask": mask & ~markers,
+            "sentence_starts": padded_rows([w.sentences[:, 0] for w in windows], count),
+            "sentence_mask": length_mask(counts, count),
+        }
+        if config.match_features:
+            marks = [window.matches for window in windows]
+            batch["matches"] = padded_rows(marks, tokens, dtype=numpy.uint8)
+        return batch
+
+    def _inputs(
+        self, windows: Sequence[Window], plans: Sequence[Stretches]
+    ) -> dict[str, NDArray[Any]]:
+        """Frame and stack the backbone's windows: (W, L), padded at the end."""
+        config = self.config
+        framed = [
+            frame_window(window, start, end, config)
+            for window, plan in zip(windows, plans, strict=True)
+            for start, end in plan
+        ]
+        lengths = [len(ids) for ids, *_ in framed]
+        longest = max(lengths)
+        mask = length_mask(lengths, longest)
+        question = length_mask([begin for *_, begin in framed], longest)
+        ids = padded_rows([ids for ids, *_ in framed], longest, fill=config.padding_id)
+        batch = {"input_ids": ids, "attention_mask": mask, "question_window_mask": question}
+        if config.context_segment >= 0:
+            batch["token_type_ids"] = (mask & ~question) * numpy.int64(config.context_segment)
+        if config.reads_matches:
+            marks = [marks for _, marks, _ in framed]
+            batch["window_matches"] = padded_rows(marks, longest, dtype=numpy.uint8)
+        return batch
+
+    def _positions(
+        self, windows: Sequence[Window], plans: Sequence[Stretches], width: int
+    ) -> dict[str, NDArray[Any]]:
+        """Return where the states of an example's tokens are in the flattened windows.
+
+        Shape:
+            context_positions: (B, T); question_positions and question_mask: (B, Q), the first
+            token of every window and, of the first window, the question.
+        """
+        context, questions, first_window = [], [], 0
+        prefix, middle, _ = frame_parts(self.config)
+        for window, plan in zip(windows, plans, strict=True):
+            before = len(prefix) + len(window.question_ids) + len(middle)
+            depth = numpy.full(len(window.token_ids), -1)
+            positions = numpy.zeros(len(window.token_ids), numpy.int64)
+            for number, (start, end) in enumerate(plan, start=first_window):
+                inside = numpy.arange(end - start)
+                edge = numpy.minimum(inside, inside[::-1])
+                better = edge > depth[start:end]
+                positions[start:end][better] = (number * width + before + inside)[better]
+                depth[start:end][better] = edge[better]
+            context.append(positions)
+            heads = [(first_window + number) * width for number in range(len(plan))]
+            begin = first_window * width + len(prefix)
+            questions.append([*heads, *range(begin, begin + len(window.question_ids))])
+            first_window += len(plan)
+        lengths = [len(row) for row in questions]
+        return {
+            "context_positions": padded_rows(context, max(1, *map(len, context))),
+            "question_positions": padded_rows(questions, max(lengths)),
+            "question_mask": length_mask(lengths, max(lengths)),
+        }
+
 
 def plan_example(window: Window, config: TwoWikiEncoderConfig) -> list[tuple[int, int]]:
-    """Give the stretches `[start, end)` of an example's tokens that the backbone reads.
+    """Return the stretches `[start, end)` of an example's tokens that the backbone reads.
 
     Raises:
-        ValueError: if windows of this size cannot move forward; with the three numbers.
+        ValueError: windows of this size cannot advance; with the three numbers.
     """
     ids = window.token_ids
-    special = sum(len(part or ()) for part in frame_parts(config))
     sizes: dict[str, int] = {
         "max_length": config.window_limit,
         "question_length": len(window.question_ids),
-        "special_tokens": special,
+        "special_tokens": sum(map(len, frame_parts(config))),
     }
-    capacity = sizes["max_length"] - sizes["question_length"] - special
+    capacity = sizes["max_length"] - sizes["question_length"] - sizes["special_tokens"]
     if len(ids) <= capacity:
         return [(0, len(ids))]
-    starts = numpy.flatnonzero(ids == config.title_marker_id).tolist()
-    borders = numpy.flatnonzero(
-        (ids == config.title_marker_id) | (ids == config.sentence_marker_id)
-    ).tolist()
+    title = ids == config.title_marker_id
+    starts = numpy.flatnonzero(title).tolist()
+    borders = numpy.flatnonzero(title | (ids == config.sentence_marker_id)).tolist()
     planned: list[tuple[int, int]] = []
     for start, end in pairwise(dict.fromkeys([0, *starts, len(ids)])):
         if planned and end - planned[-1][0] <= capacity and planned[-1][1] == start:
@@ -361,117 +406,20 @@ def plan_example(window: Window, config: TwoWikiEncoderConfig) -> list[tuple[int
 
 
 def frame_parts(config: TwoWikiEncoderConfig) -> tuple[list[int], list[int], list[int]]:
-    """Give the tokens before the question, between question and context, and after it."""
+    """Return the tokens before the question, between question and context, and after it."""
     return config.prefix_ids or [], config.middle_ids or [], config.suffix_ids or []
 
 
-def frame(
+def frame_window(
     window: Window, start: int, end: int, config: TwoWikiEncoderConfig
-) -> tuple[NDArray[numpy.int64], NDArray[numpy.uint8], int]:
-    """Give a window's token ids, their matches, and where its context begins."""
+) -> tuple[NDArray[numpy.int64], Marks, int]:
+    """Return a window's token ids, their matches, and where its context begins."""
     prefix, middle, suffix = frame_parts(config)
     ids = numpy.concatenate(
         [prefix, window.question_ids, middle, window.token_ids[start:end], suffix]
     ).astype(numpy.int64)
-    asked, begin = len(prefix), len(prefix) + len(window.question_ids) + len(middle)
-    matches = numpy.zeros(len(ids), numpy.uint8)
-    matches[asked : asked + len(window.question_ids)] = window.question_matches
+    matches = no_marks(ids)
+    begin = len(prefix) + len(window.question_ids) + len(middle)
+    matches[len(prefix) : begin - len(middle)] = window.question_matches
     matches[begin : begin + end - start] = window.matches[start:end]
     return ids, matches, begin
-
-
-def pad_inputs(
-    inputs: Sequence[tuple[NDArray[numpy.int64], NDArray[numpy.uint8], int]],
-    config: TwoWikiEncoderConfig,
-) -> dict[str, NDArray[Any]]:
-    """Stack windows: (W, L), padded at the end."""
-    longest = max(len(ids) for ids, *_ in inputs)
-    input_ids = numpy.full((len(inputs), longest), config.padding_id, numpy.int64)
-    mask = numpy.zeros(input_ids.shape, bool)
-    types = numpy.zeros(input_ids.shape, numpy.int64)
-    asked = numpy.zeros(input_ids.shape, bool)
-    matches = numpy.zeros(input_ids.shape, numpy.uint8)
-    for row, (ids, marks, begin) in enumerate(inputs):
-        input_ids[row, : len(ids)], matches[row, : len(ids)] = ids, marks
-        mask[row, : len(ids)] = True
-        types[row, begin : len(ids)] = config.context_segment
-        asked[row, :begin] = True
-    batch: dict[str, NDArray[Any]] = {
-        "input_ids": input_ids,
-        "attention_mask": mask,
-        "question_window_mask": asked,
-    }
-    if config.context_segment >= 0:
-        batch["token_type_ids"] = types
-    if config.reads_matches:
-        batch["window_matches"] = matches
-    return batch
-
-
-def example_rows(
-    windows: Sequence[Window], config: TwoWikiEncoderConfig
-) -> dict[str, NDArray[Any]]:
-    """Stack what examples have whatever their windows: masks, matches, sentence bounds."""
-    tokens = max(1, *(len(window.token_ids) for window in windows))
-    count = max(1, *(len(window.sentences) for window in windows))
-    context = numpy.zeros((len(windows), tokens), bool)
-    span = numpy.zeros((len(windows), tokens), bool)
-    matches = numpy.zeros((len(windows), tokens), numpy.uint8)
-    starts = numpy.zeros((len(windows), count), numpy.int64)
-    sentence_mask = numpy.zeros((len(windows), count), bool)
-    for row, window in enumerate(windows):
-        size, ids = len(window.token_ids), window.token_ids
-        context[row, :size] = True
-        span[row, :size] = (ids != config.title_marker_id) & (ids != config.sentence_marker_id)
-        matches[row, :size] = window.matches
-        starts[row, : len(window.sentences)] = window.sentences[:, 0]
-        sentence_mask[row, : len(window.sentences)] = True
-    batch: dict[str, NDArray[Any]] = {
-        "context_mask": context,
-        "span_mask": span,
-        "sentence_starts": starts,
-        "sentence_mask": sentence_mask,
-    }
-    if config.match_features:
-        batch["matches"] = matches
-    return batch
-
-
-def places_of(
-    windows: Sequence[Window],
-    plans: Sequence[Sequence[tuple[int, int]]],
-    width: int,
-    config: TwoWikiEncoderConfig,
-) -> dict[str, NDArray[Any]]:
-    """Say where the states of an example's tokens lie in the flattened windows.
-
-    Shape:
-        context_positions: (B, T); question_positions and question_mask: (B, Q), the first token of
-        every window and, of the first window, the question.
-    """
-    tokens = max(1, *(len(window.token_ids) for window in windows))
-    context = numpy.zeros((len(windows), tokens), numpy.int64)
-    questions: list[list[int]] = []
-    prefix, middle, _ = frame_parts(config)
-    first_window = 0
-    for row, (window, plan) in enumerate(zip(windows, plans, strict=True)):
-        before = len(prefix) + len(window.question_ids) + len(middle)
-        depth = numpy.full(len(window.token_ids), -1)
-        for number, (start, end) in enumerate(plan):
-            inside = numpy.arange(end - start)
-            edge = numpy.minimum(inside, inside[::-1])
-            better = edge > depth[start:end]
-            begin = (first_window + number) * width + before
-            context[row, start:end][better] = (begin + inside)[better]
-            depth[start:end][better] = edge[better]
-        asked = first_window * width + len(prefix) + numpy.arange(len(window.question_ids))
-        heads = [(first_window + number) * width for number in range(len(plan))]
-        questions.append([*heads, *asked.tolist()])
-        first_window += len(plan)
-    longest = max(len(row) for row in questions)
-    question = numpy.zeros((len(windows), longest), numpy.int64)
-    mask = numpy.zeros(question.shape, bool)
-    for row, places in enumerate(questions):
-        question[row, : len(places)] = places
-        mask[row, : len(places)] = True
-    return {"context_positions": context, "question_positions": question, "question_mask": mask}

@@ -1,7 +1,7 @@
-"""Find text, and turn characters into tokens and back.
+"""Text of a context: words, spans, the layout of paragraphs, sentences. Pure, numpy only.
 
-Characters are half-open `[start, end)`, tokens inclusive `(start, end)`. Pure functions over
-strings and sorted offset lists, whatever tokenizer made them; nothing is moved or repaired.
+Characters are half-open `[start, end)`, tokens inclusive `(start, end)`, always positions in the
+text as given: nothing is moved or repaired. Offsets are ascending, whatever tokenizer made them.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from typing import NamedTuple
 import numpy
 from numpy.typing import NDArray
 
+IntArray = NDArray[numpy.int32]
+CodePoints = NDArray[numpy.uint32]
+Paragraphs = Sequence[tuple[str, Sequence[str]]]  # (title, sentences)
+
 BLANK, LETTER, DIGIT, OTHER = range(4)
-
 LONGEST_WORD = 10_000  # characters; longer runs are cut
-
-TITLE_START, TITLE_END = "\x02", "\x03"  # what marks a title in the marked layout
-REFERENCE_TITLE_START, REFERENCE_TITLE_END = "<t>", "</t>"
-Offsets = NDArray[numpy.int32]
 FINAL_SIGMA, SIGMA = "\u03c2", "\u03c3"
+TITLE = -1  # the sent_id of a title
+TITLE_START, TITLE_END = "\x02", "\x03"  # around a title in the marked layout
+REFERENCE_TITLE_START, REFERENCE_TITLE_END = "<t>", "</t>"
 
 
 class Span(NamedTuple):
@@ -40,18 +42,100 @@ class TokenSpan(NamedTuple):
     end: int
 
 
+class Words(NamedTuple):
+    """The words of a text, in order. `first` and `last` are `starts` and `ends` as lists."""
+
+    text: str
+    starts: IntArray
+    ends: IntArray
+    first: list[int]
+    last: list[int]
+    words: list[str]
+
+
+def tokenize_words(text: str, offsets: tuple[IntArray, IntArray] | None = None) -> Words:
+    """Cut a text into words, at the given offsets or by `word_offsets`."""
+    starts, ends = word_offsets(code_points(text)) if offsets is None else offsets
+    first, last = starts.tolist(), ends.tolist()
+    words = [text[start:end] for start, end in zip(first, last, strict=True)]
+    return Words(text, starts, ends, first, last, words)
+
+
+def code_points(text: str) -> CodePoints:
+    """Return the code point of each character."""
+    return numpy.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+
+
+def word_offsets(codes: CodePoints) -> tuple[IntArray, IntArray]:
+    """Cut a text, given as code points, into runs of letters, of digits, and other characters."""
+    types = character_types(codes)
+    border = numpy.empty(len(types) + 1, dtype=bool)
+    border[0] = border[-1] = True
+    numpy.not_equal(types[1:], types[:-1], out=border[1:-1])
+    border[:-1] |= types == OTHER
+    positions = numpy.flatnonzero(border)
+    starts, ends = positions[:-1], positions[1:]
+    visible = types[starts] != BLANK
+    starts, ends = starts[visible].astype(numpy.int32), ends[visible].astype(numpy.int32)
+    if len(starts) and int((ends - starts).max()) > LONGEST_WORD:
+        return _cut_long(starts, ends)
+    return starts, ends
+
+
+def _cut_long(starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
+    """Cut words that no real text has (a page of letters without a blank) into pieces."""
+    pieces = [
+        (first, min(first + LONGEST_WORD, end))
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+        for first in range(start, end, LONGEST_WORD)
+    ]
+    cut = numpy.array(pieces, dtype=numpy.int32)
+    return cut[:, 0], cut[:, 1]
+
+
+def character_types(codes: CodePoints) -> NDArray[numpy.uint8]:
+    """Return for each code point whether it is blank, a letter, a digit or something else."""
+    table = _type_table()
+    if len(codes) and int(codes.max()) >= len(table):
+        types = table[numpy.minimum(codes, len(table) - 1)]
+        for index in numpy.flatnonzero(codes >= len(table)):
+            types[index] = _character_type(chr(codes[index]))
+        return types
+    return table[codes]
+
+
+@cache
+def _type_table() -> NDArray[numpy.uint8]:
+    return numpy.array([_character_type(chr(code)) for code in range(0x10000)], dtype=numpy.uint8)
+
+
+def _character_type(character: str) -> int:
+    category = unicodedata.category(character)
+    if category[0] in "LM":
+        return LETTER
+    if category[0] == "N":
+        return DIGIT
+    return BLANK if category[0] == "Z" or character in "\t\n\v\f\r\x85" else OTHER
+
+
 def fold(text: str) -> str:
     """Lower the case of a text without moving any character."""
     lowered = text.lower()
     if len(lowered) != len(text):  # a few capitals lower to two characters
         lowered = "".join(low if len(low := char.lower()) == 1 else char for char in text)
-    return lowered.replace(FINAL_SIGMA, SIGMA)  # which sigma depends on the neighbours
+    return lowered.replace(FINAL_SIGMA, SIGMA)  # which sigma depends on the neighbors
+
+
+def bare_title(title: str) -> str:
+    """Drop the brackets at the end of a title: "Heart (1987 film)" becomes "Heart"."""
+    name, bracket, _ = title.rpartition(" (")
+    return name if bracket and title.endswith(")") and name else title
 
 
 def occurrences(text: str, wanted: str, start: int = 0, end: int | None = None) -> Iterator[Span]:
-    """Give every place in `text[start:end]` where a string stands, overlapping ones too.
+    """Yield every place of a string in `text[start:end]`, overlapping ones too.
 
-    An empty string stands nowhere.
+    An empty string is nowhere.
     """
     if not wanted:
         return
@@ -63,9 +147,9 @@ def occurrences(text: str, wanted: str, start: int = 0, end: int | None = None) 
 
 
 def find_text(text: str, wanted: str, *, ignore_case: bool = False) -> Span | None:
-    """Give the first place where a string stands as it is, or None.
+    """Return the first place of a string, or None.
 
-    With `ignore_case`, `text[start:end]` may differ from what was asked in case alone.
+    With `ignore_case`, `text[start:end]` may differ from `wanted` in case alone.
     """
     if ignore_case:
         text, wanted = fold(text), fold(wanted)
@@ -73,7 +157,7 @@ def find_text(text: str, wanted: str, *, ignore_case: bool = False) -> Span | No
 
 
 def token_span(starts: Sequence[int], ends: Sequence[int], span: Span) -> TokenSpan | None:
-    """Give the least run of tokens that covers a span's characters, or None if no token does.
+    """Return the shortest run of tokens that covers a span's characters, or None.
 
     Characters between tokens (blanks) need no cover. Tokens of no width belong to no span.
 
@@ -92,7 +176,7 @@ def token_span(starts: Sequence[int], ends: Sequence[int], span: Span) -> TokenS
 
 
 def is_aligned(starts: Sequence[int], ends: Sequence[int], span: Span) -> bool:
-    """Say whether a span starts where a token starts and ends where a token ends."""
+    """Return whether a span starts where a token starts and ends where a token ends."""
     first = bisect_left(starts, span.start)
     last = bisect_left(ends, span.end)
     return (
@@ -104,22 +188,22 @@ def is_aligned(starts: Sequence[int], ends: Sequence[int], span: Span) -> bool:
 
 
 def char_span(starts: Sequence[int], ends: Sequence[int], tokens: TokenSpan) -> Span:
-    """Give the characters from a first token's start to a last token's end."""
+    """Return the characters from the first token's start to the last token's end."""
     return Span(starts[tokens.start], ends[tokens.end])
 
 
 def nearest_span(
-    starts: Sequence[int], ends: Sequence[int], places: Sequence[Span]
+    starts: Sequence[int], ends: Sequence[int], spans: Sequence[Span]
 ) -> TokenSpan | None:
-    """Choose as the published baseline does: the place whose ends are nearest to token borders.
+    """Choose as the published baseline does: the span whose ends are nearest to token borders.
 
-    The first place with both ends on borders wins; else the least sum of distances, the earlier
+    The first span with both ends on borders wins; else the least sum of distances, the earlier
     of equals.
     """
     best, least = None, None
-    for place in places:
-        first, start_distance = _nearest(starts, place.start)
-        last, end_distance = _nearest(ends, place.end)
+    for span in spans:
+        first, start_distance = _nearest(starts, span.start)
+        last, end_distance = _nearest(ends, span.end)
         distance = start_distance + end_distance
         if least is None or distance < least:
             best, least = TokenSpan(first, max(first, last)), distance
@@ -129,34 +213,11 @@ def nearest_span(
 
 
 def _nearest(borders: Sequence[int], position: int) -> tuple[int, int]:
-    """Give the index of the border nearest to a position, and the distance; the first of equals."""
+    """Return the index of the nearest border, the first of equals, and the distance."""
     index = bisect_left(borders, position)
     around = [i for i in (index - 1, index) if 0 <= i < len(borders)]
     nearest = min(around, key=lambda i: abs(borders[i] - position))
     return bisect_left(borders, borders[nearest]), abs(borders[nearest] - position)
-
-
-class Words(NamedTuple):
-    """The words of a text, in order. `first` and `last` are `starts` and `ends` as lists."""
-
-    text: str
-    starts: Offsets
-    ends: Offsets
-    first: list[int]
-    last: list[int]
-    words: list[str]
-
-
-def tokenize_words(text: str, offsets: tuple[Offsets, Offsets]) -> Words:
-    """Take a text and the offsets of its words together."""
-    starts, ends = offsets
-    first, last = starts.tolist(), ends.tolist()
-    words = [text[start:end] for start, end in zip(first, last, strict=True)]
-    return Words(text, starts, ends, first, last, words)
-
-
-TITLE = -1
-Context = Sequence[tuple[str, Sequence[str]]]
 
 
 class Segment(NamedTuple):
@@ -175,39 +236,39 @@ class Layout(NamedTuple):
     segments: tuple[Segment, ...]
 
 
-def lay_out(context: Context, layout: str = "marked") -> Layout:
-    """Write a context's paragraphs, (title, sentences) each, as one text."""
+def lay_out(context: Paragraphs, layout: str = "marked") -> Layout:
+    """Join a context's paragraphs to one text, "marked" or as the "reference" does."""
     if layout == "reference":
         return _reference_layout(context)
     pieces: list[str] = []
     segments: list[Segment] = []
-    place = 0
+    end = 0
     for paragraph, (title, sentences) in enumerate(context):
-        start = place + 1
-        place = start + len(title)
+        start = end + 1
+        end = start + len(title)
         pieces += (TITLE_START, title, TITLE_END)
-        segments.append(Segment(start, place, paragraph, TITLE))
-        place += 1
+        segments.append(Segment(start, end, paragraph, TITLE))
+        end += 1
         for sent_id, sentence in enumerate(sentences):
-            start = place + 1
-            place = start + len(sentence)
+            start = end + 1
+            end = start + len(sentence)
             pieces += (" ", sentence)
-            segments.append(Segment(start, place, paragraph, sent_id))
+            segments.append(Segment(start, end, paragraph, sent_id))
         pieces.append(" ")
-        place += 1
+        end += 1
     return Layout("".join(pieces), tuple(segments))
 
 
-def _reference_layout(context: Context) -> Layout:
+def _reference_layout(context: Paragraphs) -> Layout:
     pieces: list[str] = []
     segments: list[Segment] = []
-    place = 0
+    start = 0
     for paragraph, (title, sentences) in enumerate(context):
         marked = f"{REFERENCE_TITLE_START} {title} {REFERENCE_TITLE_END}"
         for sent_id, piece in enumerate((marked, *sentences), start=TITLE):
-            segments.append(Segment(place, place + len(piece), paragraph, sent_id))
+            segments.append(Segment(start, start + len(piece), paragraph, sent_id))
             pieces.append(piece)
-            place += len(piece)
+            start += len(piece)
     return Layout("".join(pieces), tuple(segments))
 
 
@@ -244,7 +305,7 @@ _EITHER = frozenset(
 
 
 def split_sentences(text: str, names: Sequence[str] = ()) -> list[str]:
-    """Cut a paragraph into sentences.
+    """Cut a paragraph into sentences; joined, they are the paragraph again.
 
     Args:
         text: the paragraph; may be empty (no sentences).
@@ -310,60 +371,3 @@ def _word_may_end(word: str, number_follows: bool, starts: bool) -> bool:
     if "." in word and all(len(part) <= 2 for part in word.split(".")):
         return starts
     return True
-
-
-def code_points(text: str) -> NDArray[numpy.uint32]:
-    """Give the code point of each character."""
-    return numpy.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-
-
-def word_offsets(codes: NDArray[numpy.uint32]) -> tuple[Offsets, Offsets]:
-    """Cut a text, given as code points, into words."""
-    kinds = character_kinds(codes)
-    border = numpy.empty(len(kinds) + 1, dtype=bool)
-    border[0] = border[-1] = True
-    numpy.not_equal(kinds[1:], kinds[:-1], out=border[1:-1])
-    border[:-1] |= kinds == OTHER
-    places = numpy.flatnonzero(border)
-    starts, ends = places[:-1], places[1:]
-    visible = kinds[starts] != BLANK
-    starts, ends = starts[visible].astype(numpy.int32), ends[visible].astype(numpy.int32)
-    if len(starts) and int((ends - starts).max()) > LONGEST_WORD:
-        return _cut_long(starts, ends)
-    return starts, ends
-
-
-def _cut_long(starts: NDArray[numpy.int32], ends: NDArray[numpy.int32]) -> tuple[Offsets, Offsets]:
-    """Cut words that no text has (a page of letters without a blank) into pieces."""
-    pieces = [
-        (first, min(first + LONGEST_WORD, end))
-        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
-        for first in range(start, end, LONGEST_WORD)
-    ]
-    cut = numpy.array(pieces, dtype=numpy.int32)
-    return cut[:, 0], cut[:, 1]
-
-
-def character_kinds(codes: NDArray[numpy.uint32]) -> NDArray[numpy.uint8]:
-    """Say of each code point whether it is blank, letter, digit or other."""
-    table = _kind_table()
-    if len(codes) and int(codes.max()) >= len(table):
-        kinds = table[numpy.minimum(codes, len(table) - 1)]
-        for index in numpy.flatnonzero(codes >= len(table)):
-            kinds[index] = _kind(chr(codes[index]))
-        return kinds
-    return table[codes]
-
-
-@cache
-def _kind_table() -> NDArray[numpy.uint8]:
-    return numpy.array([_kind(chr(code)) for code in range(0x10000)], dtype=numpy.uint8)
-
-
-def _kind(character: str) -> int:
-    category = unicodedata.category(character)
-    if category[0] in "LM":
-        return LETTER
-    if category[0] == "N":
-        return DIGIT
-    return BLANK if category[0] == "Z" or character in "\t\n\v\f\r\x85" else OTHER

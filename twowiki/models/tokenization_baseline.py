@@ -1,9 +1,9 @@
 """Words with exact character offsets, word ids and character ids.
 
 A word is a run of letters (with their combining marks), a run of digits, or one other visible
-character; blanks part words and belong to none. The same rule stands in `tokenizer.json`, so
-that the plain fast tokenizer cuts a text in the same places without this file. Offsets are
-positions in the text as given: nothing is normalised away.
+character; blanks separate words. The same rule is in `tokenizer.json`, so that the plain fast
+tokenizer cuts a text in the same places without this file. Offsets are positions in the text as
+given: nothing is normalized away.
 """
 
 from __future__ import annotations
@@ -22,20 +22,14 @@ from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
 from tokenizers.models import WordLevel
 from transformers import TokenizersBackend
 
-from .text import (
-    FINAL_SIGMA,
-    SIGMA,
-    Offsets,
-    code_points,
-    word_offsets,
-)
+from .text import FINAL_SIGMA, SIGMA, IntArray, code_points, word_offsets
 
 PAD, UNKNOWN = "[PAD]", "[UNK]"
 WORD_PATTERN = r"[\p{L}\p{M}]+|\p{N}+|[^\p{L}\p{M}\p{N}\s]"
 
 
 class TwoWikiTokenizer(TokenizersBackend):
-    """A word-level tokenizer that also knows characters.
+    """A word-level tokenizer that also has a vocabulary of characters.
 
     It has no `__init__`: transformers 5 then rebuilds it from `tokenizer.json`, where a subclass
     with one would silently come back as an empty byte-pair encoder. What it adds is read from
@@ -52,23 +46,17 @@ class TwoWikiTokenizer(TokenizersBackend):
         """How text becomes words: "words" or "spacy"."""
         return str(self.init_kwargs.get("splitter", "words"))
 
-    def word_offsets(self, text: str) -> tuple[Offsets, Offsets]:
-        """Give the start and the end of each word."""
-        if self.splitter == "spacy":
-            return spacy_offsets(text)
-        return word_offsets(code_points(text))
+    def word_offsets(self, text: str) -> tuple[IntArray, IntArray]:
+        """Return the start and the end of each word."""
+        return _split(text, self.splitter)
 
     def lookup(self) -> WordLookup:
-        """Give a dictionary from any word to its id, filled as it is used."""
-        found = self.__dict__.get("_word_lookup")
-        if found is None:
+        """Return a dictionary from any word to its id, filled as it is used."""
+        lookup = self.__dict__.get("_word_lookup")
+        if lookup is None:
             lower = bool(self.init_kwargs.get("lower_case_words", True))
-            found = self.__dict__["_word_lookup"] = WordLookup(self.get_vocab(), lower_case=lower)
-        return found
-
-    def char_table(self) -> NDArray[numpy.uint16]:
-        """Give the character id of each code point; 1 for the unknown ones."""
-        return char_table(self.char_vocab)
+            lookup = self.__dict__["_word_lookup"] = WordLookup(self.get_vocab(), lower_case=lower)
+        return lookup
 
     def save_pretrained(  # type: ignore[override]
         self, save_directory: str | os.PathLike[str], **options: Any
@@ -95,8 +83,8 @@ class WordLookup(dict[str, int]):
 
     Args:
         vocab: id of each known word.
-        lower_case: the vocabulary is in lower case; else the published order of attempts holds:
-            as it is, lower case, Capitalised, UPPER CASE.
+        lower_case: the vocabulary is in lower case; else the published order of attempts is used:
+            as it is, lower case, Capitalized, UPPER CASE.
     """
 
     def __init__(self, vocab: dict[str, int], *, lower_case: bool) -> None:
@@ -105,7 +93,7 @@ class WordLookup(dict[str, int]):
 
     def __missing__(self, word: str) -> int:
         if self.lower_case:
-            forms = [lower(word)]
+            forms = [_lower(word)]
         else:
             forms = [word, word.lower(), word.capitalize(), word.upper()]
         known = next((form for form in forms if form in self.vocab), UNKNOWN)
@@ -115,7 +103,7 @@ class WordLookup(dict[str, int]):
         return number
 
 
-def lower(word: str) -> str:
+def _lower(word: str) -> str:
     """Lower the case of a word as the backend's normalizer does, whatever its length becomes."""
     return word.lower().replace(FINAL_SIGMA, SIGMA)
 
@@ -153,12 +141,10 @@ def build_tokenizer(
 def count_words(
     texts: Iterable[str], *, splitter: str = "words", lower_case_words: bool = True
 ) -> tuple[Counter[str], Counter[str]]:
-    """Count the words of texts (in lower case if so asked) and the characters of the words."""
+    """Count the words of texts, in lower case or as they are, and the characters of the words."""
     words: Counter[str] = Counter()
     for text in texts:
-        starts, ends = (
-            spacy_offsets(text) if splitter == "spacy" else word_offsets(code_points(text))
-        )
+        starts, ends = _split(text, splitter)
         words.update(map(text.__getitem__, map(slice, starts.tolist(), ends.tolist())))
     characters: Counter[str] = Counter()
     for word, count in words.items():
@@ -167,12 +153,16 @@ def count_words(
     if lower_case_words:
         lowered: Counter[str] = Counter()
         for word, count in words.items():
-            lowered[lower(word)] += count
+            lowered[_lower(word)] += count
         words = lowered
     return words, characters
 
 
-def spacy_offsets(text: str) -> tuple[Offsets, Offsets]:
+def _split(text: str, splitter: str) -> tuple[IntArray, IntArray]:
+    return spacy_offsets(text) if splitter == "spacy" else word_offsets(code_points(text))
+
+
+def spacy_offsets(text: str) -> tuple[IntArray, IntArray]:
     """Cut a text as spaCy's blank English tokenizer does; runs of blanks can be words there."""
     starts, ends = [], []
     for token in _spacy_tokenizer()(text):
@@ -187,15 +177,15 @@ def _spacy_tokenizer() -> Any:
         import spacy
     except ImportError as error:
         raise ImportError(
-            "the reference's tokenizer needs spaCy: pip install 'twowiki[spacy]', "
-            "or set splitter: words"
+            "the reference's tokenizer needs spaCy. Install it with: pip install "
+            "'twowiki[spacy]', or set splitter: words"
         ) from error
     return spacy.blank("en").tokenizer
 
 
 @cache
 def char_table(characters: str) -> NDArray[numpy.uint16]:
-    """Give the id of each code point (the last entry stands for all higher ones): 1 if unknown."""
+    """Return the id of each code point, 1 if unknown; the last entry is that of all higher ones."""
     codes = sorted({ord(character) for character in characters})
     table = numpy.ones(max(codes, default=0) + 2, dtype=numpy.uint16)
     for number, character in enumerate(characters, start=2):
@@ -205,19 +195,19 @@ def char_table(characters: str) -> NDArray[numpy.uint16]:
 
 def char_rows(
     text: str,
-    starts: NDArray[numpy.int32],
-    ends: NDArray[numpy.int32],
+    starts: IntArray,
+    ends: IntArray,
     table: NDArray[numpy.uint16],
     limit: int,
 ) -> NDArray[numpy.uint16]:
-    """Give the first characters of each word as ids, 0 after its end: (T, limit)."""
+    """Return the first characters of each word as ids, 0 after its end: (T, limit)."""
     if not len(starts):
         return numpy.zeros((0, limit), dtype=numpy.uint16)
     codes = code_points(text)
-    place = starts[:, None] + numpy.arange(limit, dtype=numpy.int32)
+    positions = starts[:, None] + numpy.arange(limit, dtype=numpy.int32)
     ids = table[numpy.minimum(codes, len(table) - 1)]
-    rows = ids[numpy.minimum(place, len(codes) - 1)]
-    rows[place >= ends[:, None]] = 0
+    rows = ids[numpy.minimum(positions, len(codes) - 1)]
+    rows[positions >= ends[:, None]] = 0
     return rows
 
 

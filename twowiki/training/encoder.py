@@ -17,12 +17,12 @@ from twowiki.data.schema import Example, Prediction
 from twowiki.errors import DataError
 from twowiki.io.files import progress
 from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
-from twowiki.models.decoding_encoder import WindowScores, decode_record, score_records
+from twowiki.models.decoding import WindowScores
+from twowiki.models.decoding_encoder import decode_record, score_records
 from twowiki.models.features import Window
 from twowiki.models.modeling_encoder import TwoWikiEncoderForMultihopQA
 from twowiki.models.oracle import encoder_oracle
 from twowiki.models.processing_encoder import EncoderCollator, EncoderProcessor
-from twowiki.models.text import lay_out
 from twowiki.training import evaluation
 from twowiki.training.adapters import add_adapters, has_adapters, merged_weights
 from twowiki.training.baseline import aliases_of
@@ -128,16 +128,10 @@ def decode(
     scores: Iterable[WindowScores], examples: Sequence[Example], config: TwoWikiEncoderConfig
 ) -> list[Prediction]:
     """Answer examples from their records, in the examples' order."""
-    by_example = {score.example: score for score in scores}
+    by_example = {score.example: [score] for score in scores}
     return [
         evaluation.to_prediction(
-            decode_record(
-                by_example.get(number),
-                example.question,
-                example.context,
-                lay_out(example.context, config.layout).text,
-                config,
-            )
+            decode_record(by_example.get(number, []), example.question, example.context, config)
         )
         for number, example in enumerate(examples)
     ]

@@ -14,11 +14,10 @@ from torch.utils.data import DataLoader
 
 from twowiki.data.schema import Example, Fact, Prediction, Triple
 from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
-from twowiki.models.decoding import MultihopAnswer, WindowScores, merge_windows, score_windows
+from twowiki.models.decoding import MultihopAnswer, WindowScores, decode_windows, score_windows
 from twowiki.models.features import Window
 from twowiki.models.oracle import baseline_oracle
 from twowiki.models.processing_baseline import BaselineCollator
-from twowiki.models.text import lay_out
 from twowiki.training.loaders import BucketBatchSampler
 
 Official = dict[str, dict[str, Any]]
@@ -119,12 +118,7 @@ def answer_examples(
     for scores in scored.values():
         by_example.setdefault(scores.example, []).append(scores)
     return [
-        merge_windows(
-            by_example.get(number, []),
-            example.context,
-            lay_out(example.context, config.layout).text,
-            config,
-        )
+        decode_windows(by_example.get(number, []), example.question, example.context, config)
         for number, example in enumerate(examples)
     ]
 

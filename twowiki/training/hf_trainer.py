@@ -23,7 +23,7 @@ from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
 from twowiki.models.decoding import score_windows
 from twowiki.models.decoding_encoder import score_records
 from twowiki.models.features import Window
-from twowiki.models.outputs import POINTERS
+from twowiki.models.labels import POINTERS
 from twowiki.training.encoder import decode
 from twowiki.training.evaluation import answer_examples, score_predictions, to_prediction
 
