@@ -47,11 +47,14 @@ def ours(predictions: list[str], golds: list[list[str]]) -> list[float]:
         scoring.answer_tokens,
         scoring.rouge_words,
         scoring.rouge_tokens,
-        scoring._stem,
-        scoring._places,
+        scoring._position_bits,
     ):
         remembered.cache_clear()
-    return [scoring.score_answer(p, g).rouge_l for p, g in zip(predictions, golds, strict=True)]
+    scoring._rouge_stems.clear()
+    return [
+        scoring.score_answer(prediction, listed).metrics["rougeL"]
+        for prediction, listed in zip(predictions, golds, strict=True)
+    ]
 
 
 def pair_by_pair(predictions: list[str], golds: list[list[str]]) -> list[float]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 
 class DataError(ValueError):
@@ -65,6 +67,20 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(name, sorted(known), n=1)), None)
+
+
+def import_extra(module: str, extra: str) -> Any:
+    """Import a module of an optional extra.
+
+    Raises:
+        DataError: it is not installed; the remedy names the command that installs it.
+    """
+    try:
+        return import_module(module)
+    except ImportError:
+        problem = f"this needs the package {module.partition('.')[0]!r}, which is not installed"
+        remedy = f"Install it with: pip install 'twowiki[{extra}]'"
+        raise DataError(problem, remedy=remedy) from None
 
 
 def require_file(path: str | PathLike[str], remedy: str) -> Path:

@@ -3,7 +3,7 @@
 import gradio as gr
 
 from twowiki.arc_da.metric.lists import score_lists
-from twowiki.arc_da.metric.report import MEANINGS
+from twowiki.arc_da.metric.report import PITFALLS
 from twowiki.arc_da.metric.scoring import EXTRAS
 
 
@@ -14,7 +14,7 @@ def score(prediction, golds):
         raise gr.Error("Write at least one gold answer, one a line")
     result = score_lists([prediction], [listed], list(EXTRAS))
     rows = [[name, round(result[name], 2)] for name in ("f1", "rougeL", *EXTRAS)]
-    told = "\n".join(f"- {MEANINGS[name]}" for name in result["pitfalls"])
+    told = "\n".join(f"- {PITFALLS[name]}" for name in result["pitfalls"])
     return rows, told or "Nothing that the figures do not see."
 
 

@@ -20,14 +20,19 @@ from twowiki.arc_da.conversion.crowd_answers import (
     parse_category,
     split_answers,
 )
-from twowiki.arc_da.conversion.crowd_tasks import free_cell, guard_cell
 from twowiki.arc_da.conversion.screening import (
     ScreenSettings,
     majority,
     merge_answers,
     screen_question,
 )
-from twowiki.human.label_studio import KINDS, Annotation, project, read_annotations
+from twowiki.human.task_files import (
+    TaskResult,
+    free_cell,
+    guard_cell,
+    read_annotations,
+    read_template,
+)
 from twowiki.io.records import read_records
 
 SOURCE = {
@@ -37,6 +42,9 @@ SOURCE = {
     "answer_key": "A",
 }
 KEY = b"secret"
+CONVERSION = "twowiki.arc_da.conversion"
+CONFIGS = [read_template(CONVERSION, "answers.xml"), read_template(CONVERSION, "review.xml"),
+           read_template("twowiki.human", "rating.xml")]  # fmt: skip
 
 
 def record(text: str, category: str = "", **fields: Any) -> dict[str, Any]:
@@ -194,8 +202,7 @@ def test_tasks_are_for_kept_questions_alone(work: Path) -> None:
 
 
 def test_set_ups_are_well_formed(work: Path) -> None:
-    for kind in KINDS:
-        config = project(kind, "t", people=5)["label_config"]
+    for config in CONFIGS:
         root = ElementTree.fromstring(config)
         names = {node.get("name") for node in root.iter() if node.get("name")}
         targets = {node.get("toName") for node in root.iter() if node.get("toName")}
@@ -213,8 +220,8 @@ def test_set_ups_are_well_formed(work: Path) -> None:
 def test_label_studio_accepts_the_set_ups(work: Path) -> None:
     """Asks Label Studio's own library, where it is installed."""
     interface = pytest.importorskip("label_studio_sdk.label_interface")
-    for kind in KINDS:
-        interface.LabelInterface(project(kind, "t", people=5)["label_config"]).validate()
+    for config in CONFIGS:
+        interface.LabelInterface(config).validate()
     described = json.loads((work / "20_tasks" / "label_studio_project.json").read_text())
     tasks = json.loads((work / "20_tasks" / "label_studio_tasks.json").read_text())
     made = interface.LabelInterface(described["label_config"])
@@ -293,8 +300,8 @@ def test_label_studio_comes_back(work: Path, tmp_path: Path) -> None:
     assert "ann@x" not in (work / "30_crowd.jsonl").read_text()
 
 
-def annotations(path: Path) -> list[Annotation]:
-    return [found for _, found in read_annotations(read_records(str(path)), path)]
+def annotations(path: Path) -> list[TaskResult]:
+    return list(read_annotations(read_records(str(path)), str(path)))
 
 
 def test_the_small_exports_say_the_same(tmp_path: Path) -> None:
@@ -306,7 +313,7 @@ def test_the_small_exports_say_the_same(tmp_path: Path) -> None:
     first, second = annotations(path)
     assert first.values["answers"] == ["rain"]
     assert second.values["answers"] == ["rain", "hail"]
-    assert (first.annotator, first.annotation_id, first.seconds) == ("3", "9", 1.5)
+    assert (first.person, first.assignment, first.seconds) == ("3", "9", 1.5)
     table = write_table(tmp_path / "min.csv", [{**row, "answers": '["rain", "hail"]'}])
     (third,) = annotations(table)
     assert third.values["answers"] == ["rain", "hail"]
@@ -332,7 +339,7 @@ def test_a_sheet_of_nobody_is_refused(work: Path, capsys: pytest.CaptureFixture[
     rows[0]["answers"] = "rain"
     write_table(path, rows)
     assert arc_da("import-answers", work, path) == 2
-    assert "nobody is named" in capsys.readouterr().err
+    assert "no name is given" in capsys.readouterr().err
     assert not (work / "30_crowd.jsonl").exists()
 
 

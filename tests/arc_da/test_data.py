@@ -17,22 +17,22 @@ from hypothesis import strategies as st
 
 import twowiki
 from tests.arc_da_files import ARC, DATA, RELEASE, arc_da, read_lines, write_lines
-from twowiki.arc_da.features import arrow_schema, features, find_splits, tables
+from twowiki.arc_da.features import arc_da_features, arrow_schema, question_tables
 from twowiki.arc_da.schema import (
     Choice,
     Question,
     attach_choices,
     parse_multiple_choice,
     parse_question,
+    question_to_official,
+    question_to_row,
     split_options,
-    to_official,
-    to_row,
 )
-from twowiki.arc_da.sources import find_splits as find_files
+from twowiki.arc_da.sources import find_question_splits as find_files
 from twowiki.arc_da.sources import (
     index_by_id,
     parse_file,
-    read_gold,
+    read_gold_questions,
     read_multiple_choice,
     read_questions,
 )
@@ -49,7 +49,7 @@ def raw_choices(labels: str, key: Any) -> dict[str, Any]:
 def test_records_come_back_as_they_were() -> None:
     for name in ("train", "dev"):
         records = read_lines(RELEASE / f"{name}.jsonl")
-        assert [to_official(q) for q in read_questions(RELEASE, split=name)] == records
+        assert [question_to_official(q) for q in read_questions(RELEASE, split=name)] == records
 
 
 @given(
@@ -63,8 +63,8 @@ def test_any_record_comes_back(
 ) -> None:
     raw = {"question_id": identity, "tag": tag, "question": question, "answers": answers}
     parsed = parse_question(raw)
-    assert to_official(parsed) == raw
-    assert parse_question(to_row(parsed)) == parsed
+    assert question_to_official(parsed) == raw
+    assert parse_question(question_to_row(parsed)) == parsed
 
 
 def test_difficulty_is_the_prefix_and_the_split_is_the_tags_end() -> None:
@@ -201,9 +201,11 @@ def test_folder_parent_and_zip(tmp_path: Path) -> None:
         assert list(read_questions(source)) == plain
         assert list(find_files(source)) == ["train", "validation", "test"]
     names = ("train", "validation", "test")
-    assert find_splits(archive) == {name: [str(archive)] for name in names}
-    rows = [row for t in tables([str(archive)], split="validation") for row in t.to_pylist()]
-    assert [row["question_id"] for row in rows] == list(read_gold(RELEASE, split="dev"))
+    assert find_files(archive, whole_zips=True) == {name: [str(archive)] for name in names}
+    rows = [
+        row for t in question_tables([str(archive)], split="validation") for row in t.to_pylist()
+    ]
+    assert [row["question_id"] for row in rows] == list(read_gold_questions(RELEASE, split="dev"))
 
 
 def test_what_lies_beside_is_left_alone(tmp_path: Path) -> None:
@@ -272,7 +274,7 @@ def test_an_id_that_comes_twice_is_an_error(tmp_path: Path) -> None:
     records = read_lines(RELEASE / "dev.jsonl")
     path = write_lines(tmp_path / "dev.jsonl", [*records, records[0]])
     with pytest.raises(DataError, match="came before"):
-        read_gold(path)
+        read_gold_questions(path)
     arc = read_lines(ARC / "ARC-Easy-Dev.jsonl")
     twice = write_lines(tmp_path / "ARC-Easy-Dev.jsonl", [*arc, arc[0]])
     with pytest.raises(DataError, match="came before"):
@@ -280,12 +282,12 @@ def test_an_id_that_comes_twice_is_an_error(tmp_path: Path) -> None:
 
 
 def test_tables_have_the_typed_schema() -> None:
-    assert features().arrow_schema.remove_metadata() == arrow_schema()
-    (table,) = tables([str(RELEASE / "train.jsonl")], arc_dir=ARC)
+    assert arc_da_features().arrow_schema.remove_metadata() == arrow_schema()
+    (table,) = question_tables([str(RELEASE / "train.jsonl")], arc_dir=ARC)
     assert table.schema == arrow_schema()
     first = table.to_pylist()[0]
     assert (first["difficulty"], first["source_split"], first["answer_key"]) == (0, "train", "A")
-    (blind,) = tables([str(RELEASE / "test.jsonl")])
+    (blind,) = question_tables([str(RELEASE / "test.jsonl")])
     assert blind.column("answers").to_pylist() == [[], []]
     assert blind.column("answer_key").to_pylist() == [None, None]
     assert not twowiki.has_gold(blind.to_pylist())
@@ -293,7 +295,7 @@ def test_tables_have_the_typed_schema() -> None:
 
 
 def test_hidden_labels_are_none() -> None:
-    label = features()["difficulty"]
+    label = arc_da_features()["difficulty"]
     with pytest.raises(ValueError, match=r"-1"):
         label.int2str(-1)
     assert Question("x", None, "?").difficulty is None
@@ -307,19 +309,19 @@ def test_load_stream_and_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     loaded = twowiki.load_dataset("arc_da", data_dir=RELEASE, arc_dir=ARC)
     assert {name: len(split) for name, split in loaded.items()} == {
         "train": 5, "validation": 3, "test": 2}  # fmt: skip
-    assert loaded["train"].features == features()
+    assert loaded["train"].features == arc_da_features()
     rows = {row["question_id"]: row for row in loaded["train"]}
     assert rows["ARCEZ_Kite_2"]["choices"][0] == {"label": "1", "text": "a ruler"}
     streamed = datasets.load_dataset("twowiki", "arc_da", data_dir=str(RELEASE), streaming=True)
-    assert [to_official(parse_question(row)) for row in streamed["validation"]] == read_lines(
-        RELEASE / "dev.jsonl"
-    )
+    assert [
+        question_to_official(parse_question(row)) for row in streamed["validation"]
+    ] == read_lines(RELEASE / "dev.jsonl")
     from twowiki.cli.main import main
 
     out = tmp_path / "out"
     assert main(["export", str(RELEASE), str(out), "--config", "arc_da"]) == 0
     exported = datasets.load_dataset(str(out), "arc_da")
-    assert exported["train"].features == features()
+    assert exported["train"].features == arc_da_features()
     assert list(read_questions(out, split="dev")) == list(read_questions(RELEASE, split="dev"))
 
 

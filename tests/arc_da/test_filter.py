@@ -21,7 +21,7 @@ from twowiki.arc_da.conversion.filter import (
     suggest_rewording,
 )
 from twowiki.arc_da.schema import MultipleChoice
-from twowiki.arc_da.sentences import asks_earlier, question_sentence, split_sentences
+from twowiki.arc_da.sentences import asks_earlier, question_sentence, split_question_sentences
 from twowiki.arc_da.sources import read_multiple_choice, read_questions
 from twowiki.errors import DataError
 
@@ -133,13 +133,13 @@ def test_unknown_rules_name_the_presets() -> None:
     ],
 )
 def test_sentences(text: str, sentences: list[str]) -> None:
-    assert split_sentences(text) == sentences
+    assert split_question_sentences(text) == sentences
     assert question_sentence(text) == (sentences[-1] if sentences else "")
 
 
 @given(st.text(st.sampled_from("ab A.?!\"'\u2022 0")))
 def test_sentences_lose_nothing(text: str) -> None:
-    assert " ".join(split_sentences(text)) == " ".join(text.split())
+    assert " ".join(split_question_sentences(text)) == " ".join(text.split())
 
 
 def test_a_question_asked_earlier_is_noticed() -> None:

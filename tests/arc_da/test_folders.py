@@ -269,7 +269,7 @@ def test_another_key_is_refused(
     other = tmp_path / "other.key"
     other.write_text("another secret\n", encoding="utf-8")
     assert arc_da("import-answers", work, path, "--key-file", other) == 2
-    assert "another key hid the people's ids" in capsys.readouterr().err
+    assert "another key made the pseudonyms" in capsys.readouterr().err
     (work / "manifest.json").unlink()
     assert arc_da("import-answers", work, path, "--key-file", other) == 2
     same = tmp_path / "same.key"
@@ -278,7 +278,7 @@ def test_another_key_is_refused(
     (work / "worker.key").unlink()
     capsys.readouterr()
     assert arc_da("import-answers", work, path) == 2
-    assert "the key is gone" in capsys.readouterr().err
+    assert "the key of the pseudonyms is gone" in capsys.readouterr().err
     assert arc_da("import-answers", work, path, "--key-file", tmp_path) == 2
     assert "is not a file" in capsys.readouterr().err
 

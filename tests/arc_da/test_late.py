@@ -214,7 +214,7 @@ def test_a_review_of_nobody_is_refused(work: Path, capsys: pytest.CaptureFixture
     path.write_text(json.dumps([task]), encoding="utf-8")
     before = (work / "60_review_events.jsonl").read_bytes()
     assert arc_da("review-import", work, path) == 2
-    assert "nobody is named" in capsys.readouterr().err
+    assert "no name is given" in capsys.readouterr().err
     assert (work / "60_review_events.jsonl").read_bytes() == before
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.arc_da_files import ARC, arc_da, read_lines, write_lines
 from twowiki.arc_da.metric.multiple_choice import (
     closest_option,
-    credit,
+    credit_answer,
     named_labels,
     robust_similarity,
     score_choices,
@@ -74,10 +74,10 @@ def test_ties_and_no_match_take_the_first_and_say_so() -> None:
     options = ["red stone", "blue stone", "ice"]
     assert closest_option("stone", options) == (0, 0.5)
     nothing = closest_option("zzz", options)
-    assert nothing.place == 0
-    assert nothing.no_match
-    assert closest_option("stone", options, method="robust", likelihoods=[1, 2, 0]).place == 1
-    assert closest_option("Ice.", options, method="robust").place == 2
+    assert nothing.position == 0
+    assert nothing.similarity == 0
+    assert closest_option("stone", options, method="robust", likelihoods=[1, 2, 0]).position == 1
+    assert closest_option("Ice.", options, method="robust").position == 2
     assert robust_similarity("the", "a") == 0.0
     for bad in ({"method": "exact"}, {"likelihoods": [1.0]}):
         with pytest.raises(ValueError, match="unknown method|one likelihood"):
@@ -121,11 +121,11 @@ def test_labels_in_a_text(text: str, labels: str, named: list[str]) -> None:
     ],
 )
 def test_credit(text: str, method: str, share: float, label: str) -> None:
-    value, taken, nothing = credit(text, QUESTION, method)
+    value, taken, nothing = credit_answer(text, QUESTION, method)
     assert (value, taken) == (share, label)
     assert nothing == (text == "zzz")
     with pytest.raises(DataError, match="hidden"):
-        credit(text, QUESTION._replace(answer_key=None), method)
+        credit_answer(text, QUESTION._replace(answer_key=None), method)
 
 
 def test_missing_answers_are_listed_and_groups_told() -> None:

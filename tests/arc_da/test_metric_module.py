@@ -67,7 +67,7 @@ def test_other_figures_stand_beside(metric: Any) -> None:
     [
         (["a"], [["a"], ["b"]], "1 predictions for 2"),
         (["a"], ["a"], "a text, not a list"),
-        ([None], [["a"]], "no text"),
+        ([None], [["a"]], "not a text"),
         (["a"], [[]], "no question has a gold answer"),
     ],
 )

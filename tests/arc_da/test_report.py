@@ -12,25 +12,25 @@ import pytest
 from tests.arc_da_files import ARC, RELEASE, arc_da, read_lines, write_lines
 from twowiki.arc_da.metric.comparison import compare_systems, holm
 from twowiki.arc_da.metric.report import (
-    MEANINGS,
-    Settings,
+    PITFALLS,
+    ArcDaSettings,
+    arc_da_signature,
     gold_hash,
-    make_report,
     name_pitfalls,
     score_system,
-    signature,
+    summarize_system,
     without_choice_golds,
 )
-from twowiki.arc_da.metric.scoring import score_answer
-from twowiki.arc_da.predictions import read_predictions
+from twowiki.arc_da.metric.scoring import AnswerScore, score_answer
+from twowiki.arc_da.predictions import read_answers
 from twowiki.arc_da.schema import Question
-from twowiki.arc_da.sources import index_by_id, read_gold, read_multiple_choice
+from twowiki.arc_da.sources import index_by_id, read_gold_questions, read_multiple_choice
 from twowiki.errors import DataError
 
 DEV = RELEASE / "dev.jsonl"
 IDS = ["ARCEZ_Marsh_1", "ARCEZ_Marsh_2", "ARCCH_Marsh_3"]
 SAID = dict(zip(IDS, ["an invisible gas", "methane", "from liquid to solid"], strict=True))
-QUICK = Settings(resamples=200)
+QUICK = ArcDaSettings(resamples=200)
 
 
 def predictions_file(path: Path, said: dict[str, str] | None = None) -> Path:
@@ -49,17 +49,19 @@ def questions(*golds: list[str]) -> dict[str, Question]:
 
 def test_the_mean_is_plain_and_never_drawn() -> None:
     figures = [1, 0, 0.3333, 0.5714, 0, 0.2857, 1, 0.6667, 0, 0.1, 0.9]
-    rows = {f"q{place}": score_answer("x", ["x"])._replace(f1=f) for place, f in enumerate(figures)}
-    scored = score_system(questions(*[["x"]] * 11), {})._replace(rows=rows)
+    scores = {
+        f"q{place}": AnswerScore({"f1": f, "rougeL": f}, {}) for place, f in enumerate(figures)
+    }
+    scored = score_system(questions(*[["x"]] * 11), {})._replace(scores=scores)
     for seed in range(4):
-        report = make_report(scored, Settings(resamples=50, seed=seed))
+        report = summarize_system(scored, ArcDaSettings(resamples=50, seed=seed))
         assert report["f1"] / 100 == pytest.approx(0.441555, abs=5e-7)
 
 
 def test_missing_answers_score_zero_and_are_listed() -> None:
     asked = questions(["heat"], ["ice"], [])
     scored = score_system(asked, {"q0": "heat", "q2": "anything"})
-    report = make_report(scored, QUICK)
+    report = summarize_system(scored, QUICK)
     assert (report["n"], report["f1"], report["rougeL"]) == (2, 50.0, 50.0)
     assert report["missing"] == ["q1"]
     assert report["excluded"]["no_gold"] == ["q2"]
@@ -67,8 +69,8 @@ def test_missing_answers_score_zero_and_are_listed() -> None:
 
 
 def test_groups_without_questions_are_absent() -> None:
-    gold = read_gold(DEV)
-    report = make_report(score_system(gold, SAID), QUICK)
+    gold = read_gold_questions(DEV)
+    report = summarize_system(score_system(gold, SAID), QUICK)
     groups = report["by"]["difficulty"]
     assert list(groups) == ["easy", "challenge"]
     assert groups["challenge"]["f1"] == 100.0  # order does not count
@@ -76,7 +78,7 @@ def test_groups_without_questions_are_absent() -> None:
     assert groups["easy"]["f1"] == pytest.approx(100 * (2 / 3 + 1) / 2)  # 2 of 4, 2 of 2 words
     total = sum(group["n"] * group["f1"] for group in groups.values())
     assert report["f1"] == pytest.approx(total / 3)
-    only = make_report(score_system({IDS[1]: gold[IDS[1]]}, SAID), QUICK)
+    only = summarize_system(score_system({IDS[1]: gold[IDS[1]]}, SAID), QUICK)
     assert list(only["by"]["difficulty"]) == ["easy"]
     low, high = report["intervals"]["f1"]
     assert 0 <= low <= report["f1"] <= high <= 100
@@ -105,27 +107,26 @@ def test_groups_without_questions_are_absent() -> None:
 )  # fmt: skip
 def test_pitfalls(said: str, golds: list[str], found: list[str]) -> None:
     assert list(name_pitfalls(said, golds, score_answer(said, golds))) == found
-    assert set(found) <= set(MEANINGS)
+    assert set(found) <= set(PITFALLS)
 
 
 def test_the_signature_names_what_moves_the_score() -> None:
-    gold = read_gold(DEV)
-    scored = score_system(gold, SAID)
-    line = signature(scored, Settings(extras=("contains",), golds="no_mc"))
+    gold = read_gold_questions(DEV)
+    line = arc_da_signature(score_system(gold, SAID, ["contains"]), "no_mc")
     for part in ("f1:squad", "rougeL:stem", "tokenizer:ascii", "golds:no_mc", "n:3",
                  "missing:0", "also:contains"):  # fmt: skip
         assert f"|{part}|" in line
     changed = {**gold, IDS[1]: gold[IDS[1]]._replace(answers=("marsh gas",))}
     assert gold_hash(gold.values()) != gold_hash(changed.values())
-    assert gold_hash(gold.values()) == gold_hash(read_gold(RELEASE, split="dev").values())
+    assert gold_hash(gold.values()) == gold_hash(read_gold_questions(RELEASE, split="dev").values())
 
 
 def test_the_original_option_can_be_taken_out_of_the_gold() -> None:
     arc = index_by_id(read_multiple_choice(ARC))
-    left = without_choice_golds(read_gold(DEV), arc)
+    left = without_choice_golds(read_gold_questions(DEV), arc)
     assert left[IDS[0]].answers == ("gas",)
     assert left[IDS[1]].answers == ()
-    assert left[IDS[2]].answers == read_gold(DEV)[IDS[2]].answers
+    assert left[IDS[2]].answers == read_gold_questions(DEV)[IDS[2]].answers
 
 
 def test_paired_test_and_holm() -> None:
@@ -160,13 +161,13 @@ def test_every_shape_of_predictions(tmp_path: Path, name: str) -> None:
         "p.txt": "\r\n".join(SAID.values()) + "\r\n",
     }[name]
     path.write_bytes(content.encode("utf-8-sig"))
-    assert read_predictions(path, IDS) == SAID
+    assert read_answers(path, IDS) == SAID
 
 
 def test_null_is_empty_and_numbers_are_texts(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "p.jsonl", [
         {"id": IDS[0], "prediction": None}, {"id": IDS[1], "prediction": 3.5}])  # fmt: skip
-    assert read_predictions(path, IDS) == {IDS[0]: "", IDS[1]: "3.5"}
+    assert read_answers(path, IDS) == {IDS[0]: "", IDS[1]: "3.5"}
 
 
 @pytest.mark.parametrize(
@@ -189,7 +190,7 @@ def test_bad_predictions_say_what_is_wrong(
     path = tmp_path / name
     path.write_text(content, encoding="utf-8")
     with pytest.raises(DataError, match=message) as caught:
-        read_predictions(path, IDS)
+        read_answers(path, IDS)
     assert name in str(caught.value)
 
 
@@ -282,7 +283,7 @@ def test_scoring_is_light(tmp_path: Path) -> None:
     code = (
         "import sys; from twowiki.cli.main import main; "
         f"main(['arc-da', 'score', {str(mine)!r}, {str(DEV)!r}, '--resamples', '10']); "
-        "heavy = 'torch datasets evaluate transformers nltk rouge_score pyarrow'.split(); "
+        "heavy = 'torch datasets evaluate transformers rouge_score pyarrow'.split(); "
         "print([name for name in heavy if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 
 from tests.arc_da_conversion import said
 from tests.arc_da_files import ARC, RELEASE, arc_da, read_lines, read_table, write_lines
-from twowiki.arc_da.conversion.crowd_tasks import free_cell, to_csv
-from twowiki.arc_da.features import tables
+from twowiki.arc_da.features import question_tables
 from twowiki.arc_da.metric.lists import score_lists
-from twowiki.arc_da.predictions import read_predictions
+from twowiki.arc_da.predictions import read_answers
 from twowiki.arc_da.schema import parse_choices
 from twowiki.errors import DataError
 from twowiki.human.ratings import read_ratings
+from twowiki.human.task_files import free_cell, to_csv
 from twowiki.io.records import read_records
 from twowiki.io.tables import read_table as read_strict
 
@@ -37,7 +37,7 @@ def written(path: Path, text: str) -> Path:
 
 
 def predictions(path: Path, text: str) -> dict[str, str]:
-    return read_predictions(written(path, text), IDS)
+    return read_answers(written(path, text), IDS)
 
 
 # --- the strict reader
@@ -240,17 +240,17 @@ def test_options_that_are_no_lists(raw: dict[str, Any]) -> None:
     [(["a"], [None]), (["a"], [5]), (["a"], ["a"]), (["a"], [[5]]), (["a"], [[None]]), ([5], [[]])],
 )
 def test_lists_that_are_none(said_: list[Any], golds: list[Any]) -> None:
-    with pytest.raises(DataError, match="list of texts|no text|not a list"):
+    with pytest.raises(DataError, match="list of texts|not a text|not a list"):
         score_lists(said_, golds)
 
 
 def test_one_id_twice_in_a_split_is_refused(tmp_path: Path) -> None:
     line = (RELEASE / "train.jsonl").read_text(encoding="utf-8").splitlines()[0] + "\n"
     one, two = written(tmp_path / "1.jsonl", line), written(tmp_path / "2.jsonl", line)
-    with pytest.raises(DataError, match="the id stands twice .first in the same file"):
-        list(tables([str(written(tmp_path / "3.jsonl", line + line))]))
-    with pytest.raises(DataError, match=r"the id stands twice .first in .*1\.jsonl"):
-        list(tables([str(one), str(two)]))
+    with pytest.raises(DataError, match="the id comes twice .first in the same file"):
+        list(question_tables([str(written(tmp_path / "3.jsonl", line + line))]))
+    with pytest.raises(DataError, match=r"the id comes twice .first in .*1\.jsonl"):
+        list(question_tables([str(one), str(two)]))
 
 
 def test_bytes_that_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

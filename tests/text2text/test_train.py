@@ -14,8 +14,8 @@ import twowiki
 from tests.arc_da_files import arc_da, read_lines, write_lines
 from tests.science_world import write_world
 from tests.text_runs import losses, metrics, read, run_training
-from twowiki.arc_da.metric.report import Settings, make_report, score_system
-from twowiki.arc_da.sources import read_gold
+from twowiki.arc_da.metric.report import ArcDaSettings, score_system, summarize_system
+from twowiki.arc_da.sources import read_gold_questions
 from twowiki.data.schema import to_official
 from twowiki.hub.model_card import is_unedited
 from twowiki.training.tiny_data import tiny_examples
@@ -95,9 +95,9 @@ def test_a_run_leaves_everything_that_it_promises(
     assert report["config"]["n_a"] == 4
     assert scores["signature"] in printed.strip().splitlines()[-1]
     assert (tmp_path / "out" / "curves.png").read_bytes().startswith(b"\x89PNG")
-    gold = {k: v for k, v in list(read_gold(world["dev"]).items())[:20]}
+    gold = {k: v for k, v in list(read_gold_questions(world["dev"]).items())[:20]}
     said = read(tmp_path / "out", "predictions.json")
-    again = make_report(score_system(gold, said), Settings(resamples=1000))
+    again = summarize_system(score_system(gold, said), ArcDaSettings(resamples=1000))
     assert again["f1"] == scores["metrics"]["f1"]
     assert again["signature"] == scores["signature"]
     rows = read(tmp_path / "out", "rows.json")
@@ -185,7 +185,7 @@ def cell_settings(real: dict[str, Any]) -> dict[str, Any]:
 
 def drawn_answers(real: dict[str, Any]) -> int:
     """Count instances of all training questions: at most four of one's different answers."""
-    questions = read_gold(real["data_dir"], split="train")
+    questions = read_gold_questions(real["data_dir"], split="train")
     return sum(
         min(4, len({" ".join(answer.split()) for answer in question.answers}))
         for question in questions.values()

@@ -1,22 +1,17 @@
-"""What the `datasets` builder needs for ARC-DA: features, splits, and tables read in small pieces.
+"""What the `datasets` builder needs for ARC-DA: typed features, and tables read in small pieces.
 
-In: the release, a mirror or an exported folder; ARC's files if the options are wanted. Out: Arrow
-tables of the typed schema. `datasets` is imported by `features` alone.
+In: the files of a split; ARC's files if the options are wanted. Out: Arrow tables of the typed
+schema. It refuses ids that come twice. `datasets` is imported by `arc_da_features` alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from twowiki.arc_da import sources as layout
-from twowiki.arc_da.schema import DIFFICULTIES, Question, to_row
-from twowiki.arc_da.sources import (
-    index_by_id,
-    parse_file,
-    read_multiple_choice,
-)
+from twowiki.arc_da.schema import DIFFICULTIES, Question, question_to_row
+from twowiki.arc_da.sources import index_by_id, parse_file, read_multiple_choice, split_members
 from twowiki.errors import DataError
 from twowiki.io.records import Opener
 
@@ -24,29 +19,9 @@ if TYPE_CHECKING:
     import datasets
     import pyarrow as pa
 
-__all__ = ["features", "find_splits", "tables"]
 
-
-def find_splits(
-    source: str | PathLike[str] | Mapping[str, Any], arc_dir: Any = None
-) -> dict[str, list[str]]:
-    """Find the files of each split; a zip stands for its member of that split.
-
-    Args:
-        source: what `layout.find_splits` takes.
-        arc_dir: not looked at; the builder passes one set of arguments to all it calls.
-
-    Raises:
-        DataError: there is nothing there, or a split has several files that are no shards.
-    """
-    return {
-        split: [file.partition("::")[2] or file for file in files]
-        for split, files in layout.find_splits(source).items()
-    }
-
-
-def features() -> datasets.Features:
-    """Make the typed features; hidden values are `None` or an empty list, never -1."""
+def arc_da_features() -> datasets.Features:
+    """Return the typed features; hidden values are `None` or an empty list, never -1."""
     from datasets import ClassLabel, Features, Value
 
     from twowiki.data.arrow import list_of
@@ -67,7 +42,7 @@ def features() -> datasets.Features:
 
 
 def arrow_schema() -> pa.Schema:
-    """Make the same columns as an Arrow schema, without importing `datasets`."""
+    """Return the same columns as an Arrow schema, without importing `datasets`."""
     import pyarrow as pa
 
     text = pa.string()
@@ -85,7 +60,7 @@ def arrow_schema() -> pa.Schema:
     )
 
 
-def tables(
+def question_tables(
     files: Iterable[str],
     arc_dir: str | PathLike[str] | Iterable[str | PathLike[str]] | None = None,
     opener: Opener = open,
@@ -94,13 +69,13 @@ def tables(
     """Read questions as Arrow tables of a bounded number of rows.
 
     Args:
-        files: a split's files, as `find_splits` names them.
+        files: a split's files, as `find_question_splits` names them.
         arc_dir: ARC's folder, zip or files; its options and keys are joined by id.
         opener: what opens a path for reading bytes; a streaming builder passes its own.
         split: which split is wanted, where a file is a zip.
 
     Raises:
-        DataError: a record is wrong, or an id stands twice in the split; the error names the file
+        DataError: a record is wrong, or an id comes twice in the split; the error names the file
             and the record.
     """
     import pyarrow as pa
@@ -110,19 +85,19 @@ def tables(
     arc = None if not arc_dir else index_by_id(read_multiple_choice(arc_dir, opener=opener))
     schema = arrow_schema()
     seen: dict[str, str] = {}
-    for file in layout.members(files, split):
+    for file in split_members(files, split):
         questions = _once(parse_file(file, arc=arc, opener=opener), file, seen)
         for batch in batches(questions, lambda question: len(question.question)):
             yield pa.Table.from_pylist([_arrow_row(question) for question in batch], schema=schema)
 
 
 def _once(questions: Iterable[Question], file: str, seen: dict[str, str]) -> Iterator[Question]:
-    """Pass questions on, with their ids and files into `seen`; an id that is there is refused."""
+    """Pass questions on and note their files in `seen`; refuse an id that is there already."""
     for question in questions:
         record = question.question_id
         if record in seen:
             where = "the same file" if seen[record] == file else seen[record]
-            problem, remedy = f"the id stands twice (first in {where})", "Remove one of the records"
+            problem, remedy = f"the id comes twice (first in {where})", "Remove one of the records"
             raise DataError(problem, file=file, record=record, field="question_id", remedy=remedy)
         seen[record] = file
         yield question
@@ -130,4 +105,7 @@ def _once(questions: Iterable[Question], file: str, seen: dict[str, str]) -> Ite
 
 def _arrow_row(question: Question) -> dict[str, Any]:
     name = question.difficulty
-    return {**to_row(question), "difficulty": None if name is None else DIFFICULTIES.index(name)}
+    return {
+        **question_to_row(question),
+        "difficulty": None if name is None else DIFFICULTIES.index(name),
+    }

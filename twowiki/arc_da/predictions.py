@@ -27,7 +27,7 @@ SHAPES = (
 )
 
 
-def read_predictions(
+def read_answers(
     path: str | PathLike[str],
     gold: Collection[str],
     *,

@@ -69,7 +69,7 @@ class Question(NamedTuple):
     @property
     def key_text(self) -> str | None:
         """The text of the right option, found by its label; `None` where it is not known."""
-        return text_of(self.choices, self.answer_key)
+        return option_text(self.choices, self.answer_key)
 
 
 class MultipleChoice(NamedTuple):
@@ -85,7 +85,7 @@ class MultipleChoice(NamedTuple):
     @property
     def key_text(self) -> str | None:
         """The text of the right option, found by its label; `None` where it is hidden."""
-        return text_of(self.choices, self.answer_key)
+        return option_text(self.choices, self.answer_key)
 
     @property
     def question_id(self) -> str:
@@ -94,7 +94,7 @@ class MultipleChoice(NamedTuple):
         return prefixes.get(self.difficulty or "", "") + self.id
 
 
-def text_of(choices: Iterable[Choice], label: str | None) -> str | None:
+def option_text(choices: Iterable[Choice], label: str | None) -> str | None:
     """Find the option with this label; labels are compared, never counted."""
     return next((choice.text for choice in choices if choice.label == label), None)
 
@@ -119,7 +119,7 @@ def parse_question(raw: Mapping[str, Any], *, number: int | None = None) -> Ques
     return Question(record, tag, question, _answers(raw.get("answers"), record), choices, key)
 
 
-def to_official(question: Question) -> dict[str, Any]:
+def question_to_official(question: Question) -> dict[str, Any]:
     """Write a question as the release does: four fields, in its order."""
     return {
         "question_id": question.question_id,
@@ -129,10 +129,10 @@ def to_official(question: Question) -> dict[str, Any]:
     }
 
 
-def to_row(question: Question) -> dict[str, Any]:
+def question_to_row(question: Question) -> dict[str, Any]:
     """Write a question as a row of the data set (the class label as its name)."""
     return {
-        **to_official(question),
+        **question_to_official(question),
         "difficulty": question.difficulty,
         "source_split": question.source_split,
         "choices": [choice._asdict() for choice in question.choices],

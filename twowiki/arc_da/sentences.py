@@ -21,7 +21,7 @@ _SPACE = re.compile(r"\s+")
 _OPENERS = re.compile(r"(?:What|Which|How|Why|When|Where|Who|Name|Describe|If|The|This|These)\b")
 
 
-def split_sentences(text: str) -> list[str]:
+def split_question_sentences(text: str) -> list[str]:
     """Cut a text into sentences; spaces between words become one space, nothing else changes."""
     flat = _SPACE.sub(" ", text).strip()
     sentences: list[str] = []
@@ -39,13 +39,13 @@ def split_sentences(text: str) -> list[str]:
 
 def question_sentence(text: str) -> str:
     """Give the last sentence, which an exam question asks with; empty for an empty text."""
-    sentences = split_sentences(text)
+    sentences = split_question_sentences(text)
     return sentences[-1] if sentences else ""
 
 
 def asks_earlier(text: str) -> bool:
     """Whether the last sentence is no question but an earlier one is."""
-    sentences = split_sentences(text)
+    sentences = split_question_sentences(text)
     return (
         len(sentences) > 1
         and not _is_question(sentences[-1])

@@ -37,7 +37,7 @@ def read_questions(
     """Read direct-answer questions of a file, folder or zip: one split, or all of them.
 
     Args:
-        source: what `layout.find_splits` takes.
+        source: what `find_question_splits` takes.
         split: `train`, `validation` (also `dev`) or `test`; by default every split there is.
         arc: multiple-choice originals by id (`index_by_id`), to be joined.
         opener: what opens a path for reading bytes.
@@ -45,7 +45,7 @@ def read_questions(
     Raises:
         DataError: nothing is found, the split is not there, or a record is wrong.
     """
-    splits = find_splits(source)
+    splits = find_question_splits(source)
     if split is not None and not (os.path.isfile(source) and not is_zip(os.fspath(source))):
         wanted = split_named(split)
         if wanted not in splits:
@@ -69,7 +69,9 @@ def parse_file(
         yield question if arc is None else attach_choices(question, arc)
 
 
-def read_gold(source: str | PathLike[str], *, split: str | None = None) -> dict[str, Question]:
+def read_gold_questions(
+    source: str | PathLike[str], *, split: str | None = None
+) -> dict[str, Question]:
     """Read questions by id, in file order.
 
     Raises:
@@ -145,41 +147,50 @@ class ArcFile(NamedTuple):
     split: str | None
 
 
-def find_splits(source: str | PathLike[str] | Mapping[str, Any]) -> dict[str, list[str]]:
+def find_question_splits(
+    source: str | PathLike[str] | Mapping[str, Any], *, whole_zips: bool = False
+) -> dict[str, list[str]]:
     """Find the files of each split: `train`, `validation`, `test`, those that are there.
 
     Args:
         source: a folder (the release's, one that holds it or its zip, an exported data set), a
             zip, one file (its name tells the split, else it is `train`), or a mapping of split to
             file or files.
+        whole_zips: name a zip itself instead of its member that holds the split.
 
     Raises:
         DataError: there is nothing there, or a split has several files that are no shards.
     """
+    if whole_zips:
+        found = find_question_splits(source)
+        return {
+            split: [file.partition("::")[2] or file for file in files]
+            for split, files in found.items()
+        }
     if isinstance(source, Mapping):
         named: dict[str, list[str]] = {}
         for split, files in source.items():
             listed = [files] if isinstance(files, str | PathLike) else list(files)
             wanted = split_named(str(split))
-            named.setdefault(wanted, []).extend(members(listed, wanted))
+            named.setdefault(wanted, []).extend(split_members(listed, wanted))
         return named
     place = os.fspath(source)
     if os.path.isfile(place) and not is_zip(place):
         match = _SPLIT_FILE.fullmatch(os.path.basename(place))
         return {split_named(match["split"]) if match else "train": [place]}
     names = files_below(place)
-    found = _by_folder(place, names)
-    if not found:
+    folders = _by_folder(place, names)
+    if not folders:
         zips = [name for name in names if re.search(r"arc.?da.*\.zip$", name, re.IGNORECASE)]
         if os.path.isdir(place) and len(zips) == 1:
-            return find_splits(os.path.join(place, zips[0]))
+            return find_question_splits(os.path.join(place, zips[0]))
         remedy = "Give the folder or zip of ARC-DA-v1.1 (train.jsonl, dev.jsonl, test.jsonl)"
         raise DataError("no ARC-DA split found", file=place, remedy=remedy)
-    best = min(found, key=lambda folder: (folder.count("/"), "arc" not in folder.lower(), folder))
-    return {split: _one_kind(found[best][split]) for split in _ORDER if split in found[best]}
+    best = min(folders, key=lambda name: (name.count("/"), "arc" not in name.lower(), name))
+    return {split: _one_kind(folders[best][split]) for split in _ORDER if split in folders[best]}
 
 
-def members(files: Iterable[str | PathLike[str]], split: str | None) -> list[str]:
+def split_members(files: Iterable[str | PathLike[str]], split: str | None) -> list[str]:
     """Name the members of zips that hold a split; other files stand for themselves.
 
     Raises:
@@ -191,7 +202,7 @@ def members(files: Iterable[str | PathLike[str]], split: str | None) -> list[str
         if not is_zip(file) or not os.path.isfile(file):
             named.append(file)
             continue
-        splits = find_splits(file)
+        splits = find_question_splits(file)
         wanted = next(iter(splits)) if split is None and len(splits) == 1 else split
         if wanted not in splits:
             problem = f"no split {split!r}; it holds {', '.join(splits)}"

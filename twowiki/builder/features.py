@@ -17,7 +17,8 @@ require_datasets()
 
 import datasets  # noqa: E402
 
-from twowiki.arc_da import features as arc_da  # noqa: E402
+from twowiki.arc_da.features import arc_da_features, question_tables  # noqa: E402
+from twowiki.arc_da.sources import find_question_splits  # noqa: E402
 from twowiki.data.releases import VERSIONS  # noqa: E402
 from twowiki.data.schema import CONFIGS, DEFAULT_CONFIG, HOTPOT_CONFIG, types_of  # noqa: E402
 from twowiki.data.sources import Opener, find_splits, read_examples  # noqa: E402
@@ -80,13 +81,18 @@ def _multihop(config: str, release: str) -> ConfigFormat:
 def _arc_da_tables(
     files: list[str], split: str, arc_dir: Place | None, opener: Opener
 ) -> Iterator[Any]:
-    return arc_da.tables(files, arc_dir=arc_dir, opener=opener, split=split)
+    return question_tables(files, arc_dir=arc_dir, opener=opener, split=split)
 
 
 FORMATS = {
     **{config: _multihop(config, config) for config in CONFIGS},
     WORLD_CONFIG: _multihop(WORLD_CONFIG, DEFAULT_CONFIG),
-    "arc_da": ConfigFormat(arc_da.find_splits, arc_da.features, _arc_da_tables, any_file=True),
+    "arc_da": ConfigFormat(
+        partial(find_question_splits, whole_zips=True),
+        arc_da_features,
+        _arc_da_tables,
+        any_file=True,
+    ),
 }
 
 

@@ -136,18 +136,20 @@ def _read_questions(options: PredictOptions, speaker: Speaker) -> tuple[list[Any
 
 
 def _read_arc_da(options: PredictOptions, trained: Any) -> tuple[list[Any], Booklet]:
-    from twowiki.arc_da.sources import find_splits, read_gold
+    from twowiki.arc_da.sources import find_question_splits, read_gold_questions
     from twowiki.retrieval.arc_da_contexts import read_contexts
     from twowiki.text2text.arc_da_format import Format
     from twowiki.text2text.arc_da_prompts import draw_shots
     from twowiki.text2text.prompting import ArcDaBooklet
 
-    splits = find_splits(options.data)
+    splits = find_question_splits(options.data)
     if options.split is None and len(splits) > 1:
         problem = f"has several splits: {', '.join(splits)}"
         raise DataError(problem, file=options.data, remedy="Name one with --split")
-    questions = list(read_gold(options.data, split=options.split).values())[: options.limit]
-    pool = list(read_gold(options.shots_from).values()) if options.shots else []  # type: ignore[arg-type]
+    questions = list(read_gold_questions(options.data, split=options.split).values())[
+        : options.limit
+    ]
+    pool = list(read_gold_questions(options.shots_from).values()) if options.shots else []  # type: ignore[arg-type]
     ids = {question.question_id for question in questions}
     others = [question for question in pool if question.question_id not in ids]
     shots = draw_shots(others, options.shots, options.seed)
@@ -219,10 +221,15 @@ def _print_scores(
         print("no gold answers, so no scores", file=sys.stderr)
         return
     if options.task == "arc_da":
-        from twowiki.arc_da.metric.report import Settings, make_report, render_report, score_system
+        from twowiki.arc_da.metric.report import (
+            ArcDaSettings,
+            render_arc_da_report,
+            score_system,
+            summarize_system,
+        )
 
         scored = score_system({one.question_id: one for one in known}, predictions)
-        print(render_report(make_report(scored, Settings())), end="")
+        print(render_arc_da_report(summarize_system(scored, ArcDaSettings())), end="")
         return
     from twowiki.metric.score import score
     from twowiki.training.evaluation import gold_record

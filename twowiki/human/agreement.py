@@ -1,7 +1,7 @@
-"""How far people agree with each other, and how far a figure agrees with people.
+"""How far people agree with each other, and how far a metric agrees with people.
 
-In: ratings, or two lists of figures. Out: Krippendorff's alpha (2011), Pearson's, Spearman's and
-Kendall's correlations. `nan` where a value is not defined (nothing varies). Pure, numpy alone.
+In: ratings, or two lists of values. Out: Krippendorff's alpha (2011), Pearson's, Spearman's and
+Kendall's correlations (by scipy). `nan` where a value is not defined because nothing varies.
 """
 
 from __future__ import annotations
@@ -12,20 +12,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-EQUAL = 1e-10  # sums in another order differ by less; figures of other answers by more
+from twowiki.errors import import_extra
+
+EQUAL = 1e-10  # sums in another order differ by less; metrics of other answers by more
 LEVELS = ("nominal", "ordinal", "interval")
-Floats = NDArray[np.float64]
 
 
 def krippendorff_alpha(
     ratings: Iterable[tuple[str, str, float]], *, level: str = "ordinal"
 ) -> float:
-    """Measure agreement, chance aside: 1 is perfect, 0 is chance (Krippendorff 2011).
+    """Measure agreement beyond chance: 1 is perfect, 0 is chance (Krippendorff 2011).
 
     Args:
-        ratings: (item, rater, value); items with fewer than two ratings say nothing.
-        level: how far values lie apart: `nominal` (equal or not), `ordinal` (by their ranks in the
-            data), `interval` (by their squared difference).
+        ratings: (item, rater, value); items with fewer than two ratings do not count.
+        level: the distance between values: `nominal` (equal or not), `ordinal` (by their ranks in
+            the data), `interval` (by their squared difference).
 
     Returns:
         alpha, or nan if no item has two ratings or all values are equal.
@@ -34,7 +35,7 @@ def krippendorff_alpha(
         ValueError: for an unknown level, or a rater who rates an item twice.
     """
     if level not in LEVELS:
-        raise ValueError(f"unknown level {level!r}; there are {LEVELS}")
+        raise ValueError(f"unknown level {level!r}; available: {', '.join(LEVELS)}")
     units: dict[str, dict[str, float]] = {}
     for item, rater, value in ratings:
         if rater in units.setdefault(item, {}):
@@ -44,10 +45,10 @@ def krippendorff_alpha(
     values = sorted({value for unit in paired for value in unit})
     if len(values) < 2:
         return float("nan")
-    place = {value: index for index, value in enumerate(values)}
+    index = {value: number for number, value in enumerate(values)}
     coincidences = np.zeros((len(values), len(values)))
     for unit in paired:
-        counts = np.bincount([place[value] for value in unit], minlength=len(values)).astype(float)
+        counts = np.bincount([index[value] for value in unit], minlength=len(values)).astype(float)
         pairs = np.outer(counts, counts) - np.diag(counts)
         coincidences += pairs / (len(unit) - 1)
     totals = coincidences.sum(axis=1)
@@ -57,50 +58,46 @@ def krippendorff_alpha(
 
 
 def correlations(first: Sequence[float], second: Sequence[float]) -> dict[str, float]:
-    """Correlate two lists of figures: Pearson's r, Spearman's rho, Kendall's tau-b.
+    """Correlate two lists of values: Pearson's r, Spearman's rho, Kendall's tau-b.
 
-    Figures that differ by less than `EQUAL` are equal to the two that go by order.
+    Values that differ by less than `EQUAL` are ties to the two that go by order.
+
+    Raises:
+        ValueError: the lists differ in length.
+        DataError: scipy is not installed.
     """
-    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if a.shape != b.shape:
-        raise ValueError(f"the lists differ in length: {len(a)}, {len(b)}")
+    if len(first) != len(second):
+        raise ValueError(f"the lists differ in length: {len(first)}, {len(second)}")
+    stats = import_extra("scipy.stats", "metric")
+    a, b = _rounded(first), _rounded(second)
+    if len(a) < 2 or a.min() == a.max() or b.min() == b.max():
+        return dict.fromkeys(("pearson", "spearman", "kendall"), float("nan"))
     return {
-        "pearson": _pearson(a, b),
-        "spearman": _pearson(ranks(a), ranks(b)),
-        "kendall": kendall_tau(a, b),
+        "pearson": float(stats.pearsonr(first, second).statistic),
+        "spearman": float(stats.spearmanr(a, b).statistic),
+        "kendall": float(stats.kendalltau(a, b).statistic),
     }
 
 
-def ranks(values: Floats) -> Floats:
-    """Rank figures from 1; equal ones share the mean of their ranks."""
-    _, inverse, counts = np.unique(_settled(values), return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    shared: Floats = (ends - (counts - 1) / 2)[inverse]
-    return shared
+def ranking_auc(values: Sequence[float], right: Sequence[bool]) -> float:
+    """Return how often a right answer has a higher value than a wrong one; ties count half.
 
-
-def kendall_tau(first: Floats, second: Floats) -> float:
-    """Compare the order of all pairs, ties allowed for (tau-b); in blocks, so memory is bounded."""
-    first, second = _settled(first), _settled(second)
-    concordance, ties_first, ties_second = 0.0, 0, 0
-    count = len(first)
-    for start in range(0, count, 512):
-        rows = np.arange(start, min(start + 512, count))
-        later = np.arange(count)[None, :] > rows[:, None]
-        a = np.sign(first[None, :] - first[rows, None])[later]
-        b = np.sign(second[None, :] - second[rows, None])[later]
-        concordance += float((a * b).sum())
-        ties_first += int((a == 0).sum())
-        ties_second += int((b == 0).sum())
-    pairs = count * (count - 1) / 2
-    spread = (pairs - ties_first) * (pairs - ties_second)
-    return concordance / float(np.sqrt(spread)) if spread > 0 else float("nan")
+    Raises:
+        DataError: scipy is not installed.
+    """
+    is_right = np.asarray(right, dtype=bool)
+    count, others = int(is_right.sum()), int((~is_right).sum())
+    if not count or not others:
+        return float("nan")
+    ranks = import_extra("scipy.stats", "metric").rankdata(_rounded(values))
+    above = ranks[is_right].sum() - count * (count + 1) / 2
+    return float(above / (count * others))
 
 
 def disagreements(
     ratings: Mapping[str, Mapping[str, float]], *, least: float = 0.5
 ) -> list[dict[str, Any]]:
-    """List items whose ratings lie at least so far apart, the farthest first."""
+    """List items whose ratings differ by at least `least`, the largest difference first."""
     found = [
         {"item": item, "ratings": dict(sorted(given.items())), "apart": spread}
         for item, given in ratings.items()
@@ -110,7 +107,7 @@ def disagreements(
 
 
 def without_nan(value: Any) -> Any:
-    """Replace nan by None in plain values, for JSON knows no nan."""
+    """Replace nan by None in plain values, since JSON has no nan."""
     if isinstance(value, Mapping):
         return {name: without_nan(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
@@ -118,23 +115,17 @@ def without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and value != value else value
 
 
-def _settled(values: Floats) -> Floats:
-    """Round what the order of a sum's terms leaves, so that equal figures are ties."""
-    return np.asarray(np.round(values / EQUAL) * EQUAL)
+def _rounded(values: Sequence[float]) -> NDArray[np.float64]:
+    """Round away what the order of a sum's terms leaves, so that equal values are ties."""
+    return np.asarray(np.round(np.asarray(values, dtype=np.float64) / EQUAL) * EQUAL)
 
 
-def _distances(values: Floats, totals: Floats, level: str) -> Floats:
+def _distances(
+    values: NDArray[np.float64], totals: NDArray[np.float64], level: str
+) -> NDArray[np.float64]:
     if level == "nominal":
         return 1.0 - np.eye(len(values))
     if level == "interval":
         return np.asarray((values[:, None] - values[None, :]) ** 2)
     middle = np.cumsum(totals) - totals / 2  # ranks by how often each value was given
     return np.asarray((middle[:, None] - middle[None, :]) ** 2)
-
-
-def _pearson(a: Floats, b: Floats) -> float:
-    if len(a) < 2:
-        return float("nan")
-    a, b = a - a.mean(), b - b.mean()
-    spread = float(np.sqrt((a @ a) * (b @ b)))
-    return float(a @ b) / spread if spread > 0 else float("nan")

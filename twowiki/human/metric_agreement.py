@@ -1,40 +1,42 @@
-"""How far the automatic figures agree with people, answer by answer and system by system.
+"""How far automatic metrics agree with people, answer by answer and system by system.
 
-In: answers that people judged. Out: means of people and figures beside each other, correlations
-with intervals. Two sources: ratings of systems on ARC-DA, with its gold answers; or a table of
-several systems' outputs with human credit that holds no gold answers. There, one system is left
-out at a time, and the other systems' fully credited answers stand in as its gold answers; a
-question where no other system got full credit is left out for that system.
+In: answers that people judged, and a function that scores an answer. Out: means of people and
+metrics beside each other, correlations with intervals. Two sources: ratings of systems on a data
+set, with its gold answers; or a table of several systems' outputs with human credit that holds no
+gold answers. There, one system is left out at a time, and the other systems' fully credited
+answers serve as its gold answers; a question where no other system got full credit is left out
+for that system.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from twowiki.arc_da.metric.scoring import EXTRAS, score_answer
-from twowiki.arc_da.schema import Question
 from twowiki.errors import DataError
-from twowiki.human.agreement import correlations, kendall_tau, ranks
+from twowiki.human.agreement import correlations, ranking_auc
 from twowiki.human.ratings import Rating, prediction_sha
 from twowiki.io.records import read_records
+from twowiki.metric.report import table
 
-FIGURES = ("f1", "rougeL", *EXTRAS)
 CREDIT = "credit-"
+_COLUMNS = "Columns: id, SYSTEM ..., credit-SYSTEM ..."
 _LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
+AnswerScorer = Callable[[str, Sequence[str]], Mapping[str, float]]  # metrics, 0-1, by name
 
-class Judged(NamedTuple):
-    """One system's answer to one question: people's credit (0-1), the figures (0-1, in order)."""
+
+class JudgedAnswer(NamedTuple):
+    """One system's answer to one question: people's credit and the metrics, all 0-1."""
 
     system: str
     question_id: str
     human: float
-    figures: tuple[float, ...]
+    metrics: Mapping[str, float]
 
 
 class Outputs(NamedTuple):
@@ -45,10 +47,10 @@ class Outputs(NamedTuple):
 
 
 def read_outputs(path: str) -> Outputs:
-    """Read a table with a column a system, and `credit-SYSTEM` columns for those that were judged.
+    """Read a table with a column per system, and `credit-SYSTEM` for those that were judged.
 
     Raises:
-        DataError: there is no such column, or a credit is no figure from 0 to 1.
+        DataError: there is no such column, or a credit is not a number from 0 to 1.
     """
     answers: dict[str, dict[str, str]] = {}
     credits: dict[str, dict[str, float]] = {}
@@ -57,28 +59,26 @@ def read_outputs(path: str) -> Outputs:
         missing = [name for name in systems if record.get(name) is None]
         question = record.get("id") or record.get("question_id")
         if not systems or missing or not question:
-            problem = (
-                f"no column {missing[0]!r}" if missing else "no credit-SYSTEM column, or no id"
-            )
-            remedy = "Columns: id, SYSTEM ..., credit-SYSTEM ..."
-            raise DataError(problem, file=path, record=number, remedy=remedy)
+            absent = f"no column {missing[0]!r}" if missing else "no credit-SYSTEM column, or no id"
+            raise DataError(absent, file=path, record=number, remedy=_COLUMNS)
         for name in systems:
             answers.setdefault(name, {})[question] = _LINE_BREAK.sub(" ", record[name])
             if str(record[CREDIT + name] or "").strip():
                 credits.setdefault(name, {})[question] = _credit(record, name, path)
     if len(credits) < 2:
-        problem = "fewer than two systems have credit"
-        raise DataError(problem, file=path, remedy="Columns: id, SYSTEM ..., credit-SYSTEM ...")
+        raise DataError("fewer than two systems have credit", file=path, remedy=_COLUMNS)
     return Outputs(answers, credits)
 
 
-def leave_one_out(outputs: Outputs) -> tuple[list[Judged], dict[str, int]]:
+def leave_one_out(
+    outputs: Outputs, scorer: AnswerScorer
+) -> tuple[list[JudgedAnswer], dict[str, int]]:
     """Score each system against the other systems' fully credited answers.
 
     Returns:
         The judged answers, and for each system how many questions had no such gold answer.
     """
-    judged: list[Judged] = []
+    judged: list[JudgedAnswer] = []
     skipped: dict[str, int] = {}
     for system, credits in outputs.credits.items():
         skipped[system] = 0
@@ -87,117 +87,116 @@ def leave_one_out(outputs: Outputs) -> tuple[list[Judged], dict[str, int]]:
             if not golds:
                 skipped[system] += 1
                 continue
-            row = score_answer(outputs.answers[system][question], golds, tuple(EXTRAS))
-            judged.append(Judged(system, question, human, (row.f1, row.rouge_l, *row.extras)))
+            metrics = scorer(outputs.answers[system][question], golds)
+            judged.append(JudgedAnswer(system, question, human, metrics))
     return judged, skipped
 
 
 def judge_ratings(
     ratings: Iterable[Rating],
-    questions: Mapping[str, Question],
+    golds: Mapping[str, Sequence[str]],
     systems: Mapping[str, Mapping[str, str]],
-) -> list[Judged]:
-    """Put ratings (their mean, where there are several) beside the figures of the same answers.
+    scorer: AnswerScorer,
+) -> list[JudgedAnswer]:
+    """Join ratings (their mean, where there are several) with the metrics of the same answers.
+
+    Args:
+        ratings: ratings of systems' answers.
+        golds: gold answers by question id; other questions are left out.
+        systems: answers by question id, by the system's name.
+        scorer: returns the metrics of an answer against its gold answers.
 
     Raises:
         DataError: a rating is of another answer than the system's file holds.
     """
     given: dict[tuple[str, str], list[float]] = {}
     for rating in ratings:
-        if rating.expected or rating.system not in systems:
-            continue
-        answer = systems[rating.system].get(rating.question_id)
-        if answer is None or rating.question_id not in questions:
+        answer = systems.get(rating.system, {}).get(rating.question_id)
+        if rating.expected or answer is None or rating.question_id not in golds:
             continue
         if rating.prediction_sha not in ("", prediction_sha(answer)):
             problem = f"the rated answer of {rating.system!r} is not the one in its file"
-            remedy = "Give the file that the rating tasks were made from"
+            remedy = "Pass the file that the rating tasks were made from"
             raise DataError(problem, record=rating.question_id, remedy=remedy)
         given.setdefault((rating.system, rating.question_id), []).append(rating.rating)
-    judged = []
-    for (system, question), values in given.items():
-        row = score_answer(systems[system][question], questions[question].answers, tuple(EXTRAS))
-        figures = (row.f1, row.rouge_l, *row.extras)
-        judged.append(Judged(system, question, sum(values) / len(values), figures))
-    return judged
+    return [
+        JudgedAnswer(
+            system,
+            question,
+            sum(values) / len(values),
+            scorer(systems[system][question], golds[question]),
+        )
+        for (system, question), values in given.items()
+    ]
 
 
-def agreement_report(
-    judged: Sequence[Judged], *, resamples: int = 1000, seed: int = 0
+def summarize_agreement(
+    judged: Sequence[JudgedAnswer], *, resamples: int = 1000, seed: int = 0
 ) -> dict[str, Any]:
-    """Sum up judged answers.
+    """Summarize judged answers.
 
     Returns:
-        By system the means (0-100); by figure Pearson's r with a 95% interval (questions drawn
+        By system the means (0-100); by metric Pearson's r with a 95% interval (questions drawn
         with replacement), Spearman's rho, Kendall's tau, `auc` (how often a fully credited answer
-        has a higher figure than one without credit, ties half), and `systems_tau`, Kendall's tau
-        between people's order of the systems and the figure's.
+        has a higher value than one without credit, ties half), and `systems_tau`, Kendall's tau
+        between people's order of the systems and the metric's.
 
     Raises:
-        DataError: there is nothing to compare.
+        DataError: there is nothing to compare, or scipy is not installed.
     """
     if not judged:
-        raise DataError(
-            "no answer is both judged and scored",
-            remedy="Give the gold, and the systems by the names that the ratings have",
-        )
+        remedy = "Pass the gold, and the systems by the names that the ratings have"
+        raise DataError("no answer is both judged and scored", remedy=remedy)
+    names = list(judged[0].metrics)
     systems = list(dict.fromkeys(entry.system for entry in judged))
     human = np.array([entry.human for entry in judged])
-    figures = np.array([entry.figures for entry in judged])
+    values = np.array([[entry.metrics[name] for name in names] for entry in judged])
     of_system = np.array([systems.index(entry.system) for entry in judged])
     means = {
-        name: {
-            "n": int((of_system == place).sum()),
-            "human": 100 * float(human[of_system == place].mean()),
-            **{
-                figure: 100 * float(figures[of_system == place, column].mean())
-                for column, figure in enumerate(FIGURES)
-            },
+        system: {
+            "n": int((of_system == index).sum()),
+            "human": 100 * float(human[of_system == index].mean()),
+            **dict(
+                zip(names, (100 * values[of_system == index].mean(axis=0)).tolist(), strict=True)
+            ),
         }
-        for place, name in enumerate(systems)
+        for index, system in enumerate(systems)
     }
-    questions = {q: i for i, q in enumerate(dict.fromkeys(entry.question_id for entry in judged))}
-    drawn_from = np.array([questions[entry.question_id] for entry in judged])
-    ends = _pearson_intervals(human, figures, drawn_from, resamples=resamples, seed=seed)
-    people = np.array([means[name]["human"] for name in systems])
+    numbers = {q: i for i, q in enumerate(dict.fromkeys(entry.question_id for entry in judged))}
+    questions = np.array([numbers[entry.question_id] for entry in judged])
+    ends = _pearson_intervals(human, values, questions, resamples=resamples, seed=seed)
+    people = [means[system]["human"] for system in systems]
+    right, decided = human >= 1.0, (human >= 1.0) | (human <= 0.0)
     return {
         "n": len(judged),
-        "questions": len(questions),
+        "questions": len(numbers),
         "systems": means,
         "figures": {
-            figure: {
-                **correlations(list(figures[:, column]), list(human)),
+            name: {
+                **correlations(values[:, column].tolist(), human.tolist()),
                 "pearson_interval": [float(end) for end in ends[column]],
-                "auc": _auc(figures[:, column], human),
-                "systems_tau": kendall_tau(
-                    people, np.array([means[name][figure] for name in systems])
-                ),
+                "auc": ranking_auc(values[decided, column].tolist(), right[decided].tolist()),
+                "systems_tau": correlations(people, [means[s][name] for s in systems])["kendall"],
             }
-            for column, figure in enumerate(FIGURES)
+            for column, name in enumerate(names)
         },
     }
 
 
 def render_agreement(report: Mapping[str, Any]) -> str:
-    """Write the report as two tables: systems' means, and the figures' agreement with people."""
-    lines = ["".join([f"{'system':<20}{'n':>6}{'human':>8}", *(f"{f:>16}" for f in FIGURES)])]
+    """Return the report as two tables: systems' means, and the metrics' agreement with people."""
+    names = list(report["figures"])
+    systems = [["system", "n", "human", *names]]
     for name, means in report["systems"].items():
-        cells = "".join(f"{means[figure]:>16.2f}" for figure in FIGURES)
-        lines.append(f"{name[:19]:<20}{means['n']:>6}{means['human']:>8.2f}{cells}")
-    lines.append("")
-    lines.append(
-        f"{'figure':<16}{'Pearson r':>24}{'Spearman':>10}{'Kendall':>9}{'AUC':>7}"
-        f"{'systems tau':>13}"
-    )
-    for figure, found in report["figures"].items():
+        cells = [f"{means[column]:.2f}" for column in ("human", *names)]
+        systems.append([name[:19], str(means["n"]), *cells])
+    metrics = [["metric", "Pearson r", "Spearman", "Kendall", "AUC", "systems tau"]]
+    for name, found in report["figures"].items():
         low, high = found["pearson_interval"]
-        lines.append(
-            f"{figure:<16}{found['pearson']:>9.3f} [{low:.3f}, {high:.3f}]".ljust(40)
-            + f"{found['spearman']:>10.3f}{found['kendall']:>9.3f}{found['auc']:>7.3f}"
-            + f"{found['systems_tau']:>13.3f}"
-        )
-    lines.append(f"{report['n']} judged answers to {report['questions']} questions")
-    return "\n".join(lines) + "\n"
+        cells = [f"{found[key]:.3f}" for key in ("spearman", "kendall", "auc", "systems_tau")]
+        metrics.append([name, f"{found['pearson']:.3f} [{low:.3f}, {high:.3f}]", *cells])
+    counts = f"{report['n']} judged answers to {report['questions']} questions"
+    return f"{table(systems)}\n\n{table(metrics)}\n{counts}\n"
 
 
 def _other_answers(outputs: Outputs, system: str, question: str) -> list[str]:
@@ -211,22 +210,22 @@ def _other_answers(outputs: Outputs, system: str, question: str) -> list[str]:
 
 def _pearson_intervals(
     human: NDArray[np.float64],
-    figures: NDArray[np.float64],
+    values: NDArray[np.float64],
     questions: NDArray[np.int64],
     *,
     resamples: int,
     seed: int,
 ) -> NDArray[np.float64]:
-    """Draw questions with replacement, with all their answers; give (figures, 2)."""
+    """Draw questions with replacement, with all their answers; return shape (metrics, 2)."""
     generator = np.random.default_rng(seed)
     count = int(questions.max()) + 1
-    drawn = np.empty((resamples, figures.shape[1]))
+    drawn = np.empty((resamples, values.shape[1]))
     for row in range(resamples):
         times = np.bincount(generator.integers(count, size=count), minlength=count)
         weights = times[questions].astype(np.float64)
         weights /= weights.sum()
         people = human - weights @ human
-        apart = figures - weights @ figures
+        apart = values - weights @ values
         spread = np.sqrt((weights @ apart**2) * (weights @ people**2))
         product = weights @ (apart * people[:, None])
         drawn[row] = np.divide(product, spread, out=np.full(len(spread), np.nan), where=spread > 0)
@@ -234,22 +233,12 @@ def _pearson_intervals(
 
 
 def _inner_range(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Give the middle 95% of the defined values; nan if there are none."""
+    """Return the middle 95% of the defined values; nan if there are none."""
     defined = values[~np.isnan(values)]
     if not len(defined):
         return float("nan"), float("nan")
     low, high = np.quantile(defined, [0.025, 0.975])
     return float(low), float(high)
-
-
-def _auc(values: NDArray[np.float64], human: NDArray[np.float64]) -> float:
-    right, wrong = human >= 1.0, human <= 0.0
-    if not right.any() or not wrong.any():
-        return float("nan")
-    chosen = right | wrong
-    placed = ranks(values[chosen])
-    above = placed[right[chosen]].sum() - right.sum() * (right.sum() + 1) / 2
-    return float(above / (right.sum() * wrong.sum()))
 
 
 def _credit(record: Mapping[str, Any], name: str, path: str) -> float:
@@ -258,12 +247,12 @@ def _credit(record: Mapping[str, Any], name: str, path: str) -> float:
     except ValueError:
         value = -1.0
     if not 0.0 <= value <= 1.0:
-        problem = f"{record[CREDIT + name]!r} is no credit from 0 to 1"
+        problem = f"{record[CREDIT + name]!r} is not a credit from 0 to 1"
         raise DataError(
             problem,
             file=path,
             record=record.get("id"),
             field=CREDIT + name,
-            remedy="Write a figure from 0 to 1, or nothing",
+            remedy="Write a number from 0 to 1, or nothing",
         )
     return value

@@ -105,7 +105,7 @@ def parse_rating(raw: Mapping[str, Any], number: int, *, expert: bool = False) -
         raise DataError("must be a name", record=where, field="rater", remedy=_WRITE)
     value = rating_value(raw["rating"])
     if value is None or not 0.0 <= value <= 1.0:
-        problem = f"{raw['rating']!r} is no rating"
+        problem = f"{raw['rating']!r} is not a rating"
         remedy = f"Write one of {', '.join(RUBRIC)}, or a figure from 0 to 1"
         raise DataError(problem, record=where, field="rating", remedy=remedy)
     if not expert and value not in RUBRIC.values():

@@ -2,9 +2,10 @@
 
 In: ratings (system, question, answer, rater, rating). Out: GENIE-style scores or the EXPERT column,
 0-100. An item is one system's answer to one question; its score is the mean of its valid ratings,
-and a system's score the mean over its items. The paper does not say how its intervals were made;
-ours are percentile bootstraps, and the report says over what. Drawn from few raters (below about
-ten) a bootstrap over raters gives intervals that are too narrow: it knows no other raters.
+and a system's score the mean over its items. The paper does not describe its intervals; these are
+percentile bootstraps, and the report names what was resampled. With fewer than about ten raters, a
+bootstrap over raters gives intervals that are too narrow. It refuses a rater who rated an item
+twice, and items that are two answers.
 """
 
 from __future__ import annotations
@@ -18,17 +19,16 @@ from numpy.typing import NDArray
 from twowiki._version import __version__
 from twowiki.errors import DataError
 from twowiki.human.agreement import disagreements, krippendorff_alpha
-from twowiki.human.raters import Mixture, Verdict, judge_raters
+from twowiki.human.raters import Mixture, RaterVerdict, judge_raters
 from twowiki.human.ratings import Rating, check_ratings
+from twowiki.metric.report import table
 
 GOLD_SYSTEM = "gold answers"
 _RATE = "Rate answers, or check the field `expected` of these ratings"
-OVER = ("items", "raters", "two_way")
-Floats = NDArray[np.float64]
 
 
 class HumanSettings(NamedTuple):
-    """What can move a human score."""
+    """What can affect a human score."""
 
     over: str = "two_way"
     confidence: float = 0.95
@@ -87,8 +87,8 @@ def score_ratings(ratings: Iterable[Rating], settings: HumanSettings) -> dict[st
 def score_experts(ratings: Iterable[Rating], settings: HumanSettings) -> dict[str, Any]:
     """Score systems from experts' partial credit: the EXPERT column.
 
-    The interval is over items alone; with two experts or more, items on which they lie half a
-    point or more apart are listed.
+    The interval is over items alone; with two experts or more, items on which they differ
+    by half a point or more are listed.
 
     Raises:
         DataError: there is no rating, or an expert rated an item twice.
@@ -115,34 +115,29 @@ def score_experts(ratings: Iterable[Rating], settings: HumanSettings) -> dict[st
 
 
 def render_scores(report: Mapping[str, Any]) -> str:
-    """Write human scores as text, the interval as the leaderboard does: +up -down."""
-    lines = [f"{'system':<26}{'score':>8}{'interval':>14}{'items':>8}{'ratings':>9}{'raters':>8}"]
-    parts = [("", report["systems"]), (" *", report.get("without_excluded", {}))]
-    if not report.get("raters", {}).get("excluded"):
-        parts = parts[:1]
-    for mark, systems in parts:
-        for name, found in systems.items():
+    """Return human scores as text, the interval as the leaderboard does: +up -down."""
+    excluded = report.get("raters", {}).get("excluded")
+    rows = [["system", "score", "interval", "items", "ratings", "raters"]]
+    for mark, part in (("", "systems"), (" *", "without_excluded")):
+        for name, found in report[part].items() if excluded or not mark else ():
             up = found["human_mean_ci_upper"] - found["human_mean"]
             down = found["human_mean"] - found["human_mean_ci_lower"]
-            ceiling = " (ceiling)" if name == report.get("ceiling") else ""
-            lines.append(
-                f"{(name + ceiling)[:24] + mark:<26}{found['human_mean']:>8.1f}"
-                f"{f'+{up:.1f} -{down:.1f}':>14}{found['items']:>8}{found['ratings']:>9}"
-                f"{found['raters']:>8}"
-            )
-    if len(parts) > 1:
-        lines.append("* without the excluded raters")
+            title = name + (" (ceiling)" if name == report.get("ceiling") else "")
+            counts = [str(found[count]) for count in ("items", "ratings", "raters")]
+            mean = f"{found['human_mean']:.1f}"
+            rows.append([title[:24] + mark, mean, f"+{up:.1f} -{down:.1f}", *counts])
+    lines = [table(rows), *(["* without the excluded raters"] if excluded else [])]
+    overs = ", ".join(sorted({found["interval_over"] for found in report["systems"].values()}))
     confidence = f"{100 * report['settings']['confidence']:g}%"
-    lines.append(f"{confidence} intervals over: {_overs(report)}; {report['signature']}")
+    lines.append(f"{confidence} intervals over: {overs}; {report['signature']}")
     return "\n".join(lines) + "\n"
 
 
-def _overs(report: Mapping[str, Any]) -> str:
-    return ", ".join(sorted({found["interval_over"] for found in report["systems"].values()}))
-
-
 def bootstrap_ratings(
-    items: NDArray[np.int64], raters: NDArray[np.int64], values: Floats, settings: HumanSettings
+    items: NDArray[np.int64],
+    raters: NDArray[np.int64],
+    values: NDArray[np.float64],
+    settings: HumanSettings,
 ) -> tuple[float, float]:
     """Draw the interval of a system's mean over items, resampling items, raters or both.
 
@@ -182,8 +177,8 @@ def bootstrap_ratings(
 
 def _score(name: str, ratings: Sequence[Rating], settings: HumanSettings) -> dict[str, Any]:
     own = sorted(rating for rating in ratings if rating.system == name)
-    questions = {q: place for place, q in enumerate(dict.fromkeys(r.question_id for r in own))}
-    people = {who: place for place, who in enumerate(dict.fromkeys(r.rater for r in own))}
+    questions = {q: i for i, q in enumerate(dict.fromkeys(r.question_id for r in own))}
+    people = {who: i for i, who in enumerate(dict.fromkeys(r.rater for r in own))}
     items = np.array([questions[rating.question_id] for rating in own], dtype=np.int64)
     raters = np.array([people[rating.rater] for rating in own], dtype=np.int64)
     values = np.array([rating.rating for rating in own], dtype=np.float64)
@@ -203,7 +198,7 @@ def _score(name: str, ratings: Sequence[Rating], settings: HumanSettings) -> dic
 
 def _judge(
     ratings: Sequence[Rating], settings: HumanSettings
-) -> tuple[dict[str, Verdict], Mixture | None]:
+) -> tuple[dict[str, RaterVerdict], Mixture | None]:
     """Count right and wrong ratings of test items, and judge the raters by them."""
     counts: dict[str, tuple[int, int]] = {}
     for rating in ratings:
@@ -224,7 +219,7 @@ def _judge(
 
 
 def _describe(
-    verdicts: Mapping[str, Verdict],
+    verdicts: Mapping[str, RaterVerdict],
     mixture: Mixture | None,
     excluded: Sequence[str],
     all_raters: int,

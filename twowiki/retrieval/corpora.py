@@ -16,7 +16,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from twowiki.arc_da.sentences import split_sentences
+from twowiki.arc_da.sentences import split_question_sentences
 from twowiki.arc_da.sources import files_below, is_zip
 from twowiki.errors import DataError
 from twowiki.io.records import open_bytes, read_records
@@ -100,7 +100,7 @@ class Corpus:
             )
         for text, title, document in texts:
             if self.splitting == "yes" or (self.splitting == "auto" and document):
-                yield from ((sentence, title) for sentence in split_sentences(text))
+                yield from ((sentence, title) for sentence in split_question_sentences(text))
             else:
                 yield text, title
 

@@ -9,16 +9,17 @@ from typing import Any, NamedTuple
 
 from twowiki.arc_da.metric.multiple_choice import score_choices
 from twowiki.arc_da.metric.report import (
-    Scored,
-    Settings,
-    as_rows,
+    ArcDaSettings,
+    SystemScores,
+    answer_records,
     gold_hash,
-    make_report,
-    render_report,
+    mean_metrics,
+    render_arc_da_report,
     score_system,
+    summarize_system,
 )
 from twowiki.arc_da.schema import MultipleChoice, Question
-from twowiki.arc_da.sources import read_gold, read_multiple_choice
+from twowiki.arc_da.sources import read_gold_questions, read_multiple_choice
 from twowiki.errors import DataError
 from twowiki.io.files import sha256_of
 from twowiki.retrieval.arc_da_contexts import read_contexts
@@ -141,12 +142,12 @@ class ArcDaTask(TextTask):
             one: parse_output(predicted[number], self.form) for number, one in enumerate(questions)
         }
         scored = score_system(questions, answers)
-        report = make_report(scored, Settings(resamples=RESAMPLES))
-        self.metrics = {name: report[name] for name in ("f1", "rougeL")}
+        report = summarize_system(scored, ArcDaSettings(resamples=RESAMPLES))
+        self.metrics = mean_metrics(scored)
         files = {"predictions.json": answers, "rows.json": self._rows(scored, predicted)}
         files |= self._score_choices(predicted)
         by_type = {
-            name: {figure: part[figure] for figure in ("f1", "rougeL")}
+            name: {metric: part[metric] for metric in scored.names}
             for name, part in report["by"]["difficulty"].items()
         }
         files["scores.json"] = {
@@ -200,7 +201,6 @@ class ArcDaTask(TextTask):
             {one.question_id: one for one in golds},
             {one.question_id: one.question for one in golds},
         )
-        rows = list(echo.rows.values())
         return {
             "train": {
                 "questions": len(self.training.questions),
@@ -222,10 +222,7 @@ class ArcDaTask(TextTask):
                 for name in (*self.config.contexts, *self.config.mc_contexts)
             },
             "contamination": self.config.contamination,
-            "echo": {
-                "f1": 100 * sum(row.f1 for row in rows) / max(1, len(rows)),
-                "rougeL": 100 * sum(row.rouge_l for row in rows) / max(1, len(rows)),
-            },
+            "echo": mean_metrics(echo),
         }
 
     def summary(self, scores: Mapping[str, Any], report: Mapping[str, Any]) -> str:
@@ -233,8 +230,9 @@ class ArcDaTask(TextTask):
         echo = report["data"]["echo"]
         lines = [
             f"\nbest model, step {scores['step']}, {Path(self.config.output_dir) / 'best'}:",
-            render_report(scores["report"]).rstrip(),
-            f"floor (the question echoed): f1 {echo['f1']:.2f}, rougeL {echo['rougeL']:.2f}",
+            render_arc_da_report(scores["report"]).rstrip(),
+            "floor (the question echoed): "
+            + ", ".join(f"{name} {value:.2f}" for name, value in echo.items()),
         ]
         if "mc_accuracy" in scores["metrics"]:
             lines.append(f"multiple choice: accuracy {scores['metrics']['mc_accuracy']:.2f}")
@@ -265,7 +263,7 @@ class ArcDaTask(TextTask):
         place = [choice.label for choice in item.choices].index(item.answer_key or "")
         return [target_text(item.choices[place].text, self.form, place=place)]
 
-    def _rows(self, scored: Scored, predicted: Mapping[Any, Any]) -> list[dict[str, Any]]:
+    def _rows(self, scored: SystemScores, predicted: Mapping[Any, Any]) -> list[dict[str, Any]]:
         """Give a row a question: texts, figures, what was said, how many sentences were at hand."""
         outputs = {one.question_id: predicted[n] for n, one in enumerate(self.asked.questions)}
         most = self.config.sentences
@@ -275,7 +273,7 @@ class ArcDaTask(TextTask):
                 "output": outputs[row["question_id"]],
                 "sentences": len(self.asked.told(scored.questions[row["question_id"]], most)),
             }
-            for row in as_rows(scored, ())
+            for row in answer_records(scored)
         ]
 
 
@@ -349,7 +347,7 @@ def read_data(config: ArcDaConfig) -> Data:
 def _questions(config: ArcDaConfig, split: str) -> list[Question]:
     file = config.train_file if split == "train" else config.validation_file
     most = config.max_train_examples if split == "train" else config.max_validation_examples
-    found = read_gold(file) if file else read_gold(config.data_dir, split=split)
+    found = read_gold_questions(file) if file else read_gold_questions(config.data_dir, split=split)
     questions = list(found.values())[: most or None]
     return [one for one in questions if one.has_gold] if split == "train" else questions
 

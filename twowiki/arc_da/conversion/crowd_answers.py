@@ -7,26 +7,15 @@ are a conflict, kept and not counted.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import html
-import json
-import os
 import re
-import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from math import isfinite
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from twowiki.arc_da.conversion.crowd_tasks import free_cell
 from twowiki.arc_da.conversion.filter import key_text
 from twowiki.arc_da.metric.scoring import answer_tokens
-from twowiki.errors import DataError
-from twowiki.human.label_studio import is_export, read_annotations
-from twowiki.io.files import write_text
-from twowiki.io.records import person_of_field, read_records, text_of_field
+from twowiki.human.pseudonyms import pseudonym
+from twowiki.human.task_files import TaskLayout, read_results
 
 CATEGORIES = {
     "single": "One clear answer",
@@ -39,6 +28,13 @@ CATEGORIES = {
 STATUSES = ("answered", "dont_know", "nonsense", "conflict", "refused")
 MOST_ANSWERS = 5
 MOST_CHARACTERS = 200
+LAYOUT = TaskLayout(
+    "question_id",
+    ("answers", "category"),
+    ("worker_id", "worker"),
+    "--worker",
+    {"answers": "raw"},
+)
 _DONT_KNOW = frozenset(
     ("dont know", "i dont know", "do not know", "i do not know", "idk", "not sure", "no idea")
 )
@@ -84,7 +80,7 @@ def crowd_record(
         status, reason = "refused", fault
     return {
         "question_id": given.question_id,
-        "worker": hide(given.worker, key),
+        "worker": pseudonym(given.worker, key),
         "assignment": given.assignment,
         "raw": given.text,
         "answers": answers if status == "answered" else [],
@@ -193,41 +189,26 @@ def _is_nonsense(text: str) -> bool:
     return "?" in text and not text.strip("? .!")
 
 
-KINDS = (
-    "An export of Label Studio (JSON, JSON_MIN or CSV), a filled answers_N.csv, Mechanical Turk's "
-    "results, or lines with question_id, worker_id, answers, category"
-)
-_TURK_FIELD = re.compile(r"(Input|Answer)\.(question_id|answers|category)_(\d+)(?:\.(\w+))?")
-
-
 def read_submissions(path: str, *, worker: str = "") -> Iterator[Submission]:
-    """Read a file's submissions; a sheet's blank rows are questions left out, and give none.
+    """Read a file's answers; a sheet's blank rows are questions left out, and give none.
 
     Args:
-        path: the file.
+        path: a file of any sort that `read_results` knows.
         worker: who filled the file, where it does not say.
 
     Raises:
-        DataError: the file is of no known kind.
+        DataError: the file is of no known sort, or names no worker.
     """
-    records = list(read_records(path))
-    if not records:
-        raise DataError("holds no answers", file=path, remedy=KINDS)
-    for number, record in records:
-        if not isinstance(record, Mapping):
-            raise DataError("is none of the known kinds", file=path, record=number, remedy=KINDS)
-    first = records[0][1]
-    if is_export(first):
-        yield from _from_label_studio(records, path)
-    elif "WorkerId" in first:
-        for number, record in records:
-            yield from _from_turk(record, path, number)
-    elif "question_id" in first and ("answers" in first or "raw" in first):
-        for number, record in records:
-            yield from _from_sheet(record, path, number, worker)
-    else:
-        problem = f"is none of the known kinds (fields {', '.join(map(str, first))})"
-        raise DataError(problem, file=path, remedy=KINDS)
+    for result in read_results(path, LAYOUT, person=worker):
+        yield Submission(
+            str(result.data["question_id"]),
+            result.person,
+            "; ".join(result.values.get("answers", [])),
+            result.first("category"),
+            result.assignment,
+            result.seconds,
+            result.submitted_at,
+        )
 
 
 def merge_submissions(
@@ -284,173 +265,3 @@ def count_records(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         "flags": dict(sorted(Counter(flag for r in listed for flag in r["flags"]).items())),
         "categories": dict(sorted(Counter(r["category"] or "none" for r in listed).items())),
     }
-
-
-def _from_label_studio(records: Iterable[tuple[int, Any]], path: str) -> Iterator[Submission]:
-    for number, annotation in read_annotations(records, path):
-        question = annotation.data.get("question_id")
-        if not isinstance(question, str) or not question.strip():
-            remedy = "Export the project that the tasks of export-tasks were imported into"
-            problem = "a task has no question_id"
-            raise DataError(problem, file=path, record=number, remedy=remedy)
-        category = annotation.values.get("category", [""])
-        yield Submission(
-            question,
-            annotation.annotator,
-            "; ".join(annotation.values.get("answers", [])),
-            category[0] if category else "",
-            annotation.annotation_id,
-            annotation.seconds,
-            annotation.created_at,
-        )
-
-
-def _from_sheet(
-    record: Mapping[str, Any], path: str, number: int, worker: str
-) -> Iterator[Submission]:
-    field = "raw" if "raw" in record and "answers" not in record else "answers"
-    if field not in record:
-        problem, remedy = "is missing", "Write '' where a question was left out"
-        raise DataError(problem, file=path, record=number, field=field, remedy=remedy)
-    text = _typed(record[field], path, number, field)
-    category = _typed(record.get("category"), path, number, "category")
-    if not text.strip() and not category.strip():
-        return
-    who = (
-        person_of_field(record, "worker_id", path, number)
-        or person_of_field(record, "worker", path, number)
-        or worker
-    )
-    if not who.strip():
-        remedy = "Fill the column worker_id, or name the worker with --worker"
-        raise DataError(
-            "nobody is named", file=path, record=number, field="worker_id", remedy=remedy
-        )
-    yield Submission(
-        free_cell(text_of_field(record, "question_id", path, number)),
-        who,
-        text,
-        category,
-        str(record.get("assignment") or ""),
-        _number(record.get("seconds")),
-        str(record.get("submitted_at") or ""),
-    )
-
-
-def _typed(value: Any, path: str, number: int, field: str) -> str:
-    """Give what a person typed: a text, a number, or a list of texts; null is nothing."""
-    if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
-        return "; ".join(value)
-    if value is None or isinstance(value, str):
-        return free_cell(value or "")
-    if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
-        return str(value)
-    remedy = "Write a text, or a list of texts"
-    raise DataError("must be text", file=path, record=number, field=field, remedy=remedy)
-
-
-def _from_turk(record: Mapping[str, Any], path: str, number: int) -> Iterator[Submission]:
-    """Read one assignment: up to five questions; rejected assignments are left out."""
-    if str(record.get("AssignmentStatus") or "").casefold() == "rejected":
-        return
-    places: dict[str, dict[str, str]] = {}
-    for name, value in {**record, **_crowd_form(record, path, number)}.items():
-        match = _TURK_FIELD.fullmatch(str(name))
-        if match is None or value is None:
-            continue
-        side, field, place, option = match.groups()
-        found = places.setdefault(place, {})
-        if option is None:  # inputs were written for HTML, see `tasks`
-            found[field] = html.unescape(str(value)) if side == "Input" else str(value)
-        elif str(value).casefold() == "true":
-            found[field] = option
-    for _, found in sorted(places.items()):
-        text, category = found.get("answers", ""), found.get("category", "")
-        if not text.strip() and not category.strip():
-            continue
-        if not found.get("question_id"):
-            remedy = "Keep the columns Input.question_id_1 ... of the results"
-            raise DataError("an answer without its question", file=path, record=number,
-                            field="Input.question_id", remedy=remedy)  # fmt: skip
-        yield Submission(
-            found["question_id"],
-            text_of_field(record, "WorkerId", path, number),
-            text,
-            category,
-            str(record.get("AssignmentId") or ""),
-            _number(record.get("WorkTimeInSeconds")),
-            str(record.get("SubmitTime") or ""),
-        )
-
-
-def _crowd_form(record: Mapping[str, Any], path: str, number: int) -> dict[str, str]:
-    """Open the JSON that newer forms put into `Answer.taskAnswers`."""
-    field = "Answer.taskAnswers"
-    try:
-        answers = json.loads(record.get(field) or "[]")
-    except (TypeError, ValueError):
-        answers = None
-    if not isinstance(answers, list) or not all(isinstance(entry, dict) for entry in answers):
-        remedy = "Keep Mechanical Turk's results as they came"
-        raise DataError(
-            "must be a list of objects", file=path, record=number, field=field, remedy=remedy
-        )
-    opened: dict[str, str] = {}
-    for entry in answers:
-        for name, value in entry.items():
-            if isinstance(value, dict):
-                opened |= {f"Answer.{name}.{option}": str(on) for option, on in value.items()}
-            else:
-                opened[f"Answer.{name}"] = str(value)
-    return opened
-
-
-def _number(value: Any) -> float | None:
-    try:
-        return None if value in (None, "") else float(value)
-    except (TypeError, ValueError):
-        return None
-
-
-def hide(person: str, key: bytes) -> str:
-    """Replace a person's id by a keyed hash: the same person, the same name, no way back."""
-    return "w" + hmac.new(key, person.strip().encode(), "sha256").hexdigest()[:12]
-
-
-def secret_key(own: Path, *, given: str | None, used: bool) -> bytes:
-    """Read the secret that hides people's ids; make one where nothing was hidden yet.
-
-    A fingerprint of it stays beside `own`, so that another secret is noticed.
-
-    Args:
-        own: where the folder keeps its secret.
-        given: a file of the user's, to be taken instead.
-        used: whether the folder holds records that were hidden with a secret.
-
-    Raises:
-        DataError: there is none and none may be made, it is empty, or another one was used.
-    """
-    path = own if given is None else Path(given)
-    if not path.exists():
-        if given is not None or used:
-            problem = "no such key file" if given else "the key is gone that hid people's ids"
-            remedy = "Write any secret text into it" if given else "Restore it"
-            raise DataError(problem, file=path, remedy=remedy)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as stream:
-            stream.write(secrets.token_hex(32) + "\n")
-    if not path.is_file():
-        raise DataError("is not a file", file=path, remedy="Name a file that holds the secret")
-    key = path.read_bytes().strip()
-    if not key:
-        raise DataError("the key file is empty", file=path, remedy="Write any secret text into it")
-    mark = own.with_name(own.name + ".fingerprint")
-    print_of_key = hashlib.sha256(b"twowiki key\n" + key).hexdigest()[:16]
-    before = mark.read_text(encoding="utf-8").strip() if used and mark.is_file() else None
-    if before not in (None, print_of_key):
-        problem = "another key hid the people's ids of this folder, so one person would become two"
-        remedy = f"Give the key that was used before (its fingerprint is in {mark})"
-        raise DataError(problem, file=path, remedy=remedy)
-    if before is None:
-        write_text(mark, print_of_key + "\n")
-    return key

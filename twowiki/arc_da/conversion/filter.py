@@ -16,8 +16,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from twowiki.arc_da.schema import Choice, MultipleChoice, Question, text_of
-from twowiki.arc_da.sentences import asks_earlier, question_sentence, split_sentences
+from twowiki.arc_da.schema import Choice, MultipleChoice, Question, option_text
+from twowiki.arc_da.sentences import asks_earlier, question_sentence, split_question_sentences
 from twowiki.errors import DataError
 
 PAPER_REMOVED = 50  # percent of ARC's questions, by the paper's initial question filter
@@ -50,7 +50,7 @@ def source_record(question: MultipleChoice) -> dict[str, Any]:
 def key_text(record: Mapping[str, Any]) -> str | None:
     """Give the right option's text of a source record, found by its label."""
     choices = [Choice(entry["label"], entry["text"]) for entry in record["choices"]]
-    return text_of(choices, record["answer_key"])
+    return option_text(choices, record["answer_key"])
 
 
 def filter_record(
@@ -279,7 +279,7 @@ def find_hits(text: str, rules: RuleSet, *, tagger: Tagger | None = None) -> lis
         Hits in the order of the rules; empty if the question stays.
     """
     last = question_sentence(text)
-    everything = split_sentences(text)
+    everything = split_question_sentences(text)
     hits = []
     for rule in rules.rules:
         sentences = [last] if rule.scope == "last_sentence" else everything

@@ -16,7 +16,7 @@ from twowiki.arc_da.conversion import filter as filtering
 from twowiki.arc_da.conversion import screening
 from twowiki.arc_da.conversion.review import Answer, Event, State
 from twowiki.arc_da.metric.folding import unicode_words
-from twowiki.arc_da.schema import Question, to_official
+from twowiki.arc_da.schema import Question, question_to_official
 from twowiki.arc_da.statistics import count_split, find_repeats, render_statistics
 from twowiki.errors import DataError
 
@@ -169,7 +169,10 @@ def release_files(
     ]
     table = f"{render_stages(stages)}\n{render_statistics(counts, find_repeats(splits))}".rstrip()
     return {
-        **{f"{split}.jsonl": _lines(map(to_official, found)) for split, found in splits.items()},
+        **{
+            f"{split}.jsonl": _lines(map(question_to_official, found))
+            for split, found in splits.items()
+        },
         "provenance.jsonl": _lines(provenance),
         "stats.json": json.dumps({"stages": stages, "splits": counts}, indent=2) + "\n",
         "README.md": _CARD.format(table=table, files=", ".join(f"{s}.jsonl" for s in splits)),

@@ -7,13 +7,11 @@ it, write one more to add it, put short versions of long answers into `short`.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from twowiki.arc_da.conversion import workflow as ws
-from twowiki.arc_da.conversion.crowd_tasks import free_cell, to_csv
 from twowiki.arc_da.conversion.review import (
     REASONS,
     Answer,
@@ -29,7 +27,16 @@ from twowiki.arc_da.conversion.screening import ScreenSettings, content_words
 from twowiki.arc_da.conversion.workflow import Reviewed, Workspace, lines, read_review
 from twowiki.arc_da.metric.scoring import answer_tokens
 from twowiki.errors import DataError
-from twowiki.human.label_studio import Annotation, is_export, prefill, project, read_annotations
+from twowiki.human.task_files import (
+    TaskResult,
+    free_cell,
+    is_export,
+    label_studio_files,
+    prefilled_texts,
+    read_annotations,
+    read_template,
+    to_csv,
+)
 from twowiki.io.records import read_records
 
 LONG = 5  # words; a question whose answers are all longer needs a short version
@@ -104,18 +111,20 @@ def review_task(row: Mapping[str, str]) -> dict[str, Any]:
         "question": ("original", [row["question"]]),
         "answers": ("original", split_cell(row["answers"])),
     }
-    return {"data": data, "predictions": prefill(texts)}
+    return {"data": data, "predictions": prefilled_texts(texts)}
 
 
-def review_project() -> dict[str, Any]:
-    """Describe the Label Studio project of the review."""
+def review_files(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Make the review's Label Studio tasks and project."""
     reasons = "".join(f"<li><b>{name}</b>: {text}</li>" for name, text in REASONS.items())
     text = (
         "<p>Correct the question so that it can stand without its options, remove wrong answers, "
         "add missing ones, and give long answers a short version. Then accept it, or reject it "
         f"for a reason:</p><ul>{reasons}</ul>"
     )
-    return project("review", "ARC-DA: review", people=1, instructions=text)
+    config = read_template(__name__.rpartition(".")[0], "review.xml")
+    tasks = [review_task(row) for row in rows]
+    return label_studio_files(tasks, config, "ARC-DA: review", people=1, instructions=text)
 
 
 def row_of_table(record: Mapping[str, Any]) -> Edited:
@@ -141,7 +150,7 @@ def row_of_table(record: Mapping[str, Any]) -> Edited:
     )
 
 
-def row_of_annotation(annotation: Annotation) -> Edited:
+def row_of_annotation(annotation: TaskResult) -> Edited:
     """Read a review made in Label Studio; its decision may be `reject: too_open`."""
     values = annotation.values
     decision = (values.get("decision") or [""])[0]
@@ -327,9 +336,7 @@ def export_review(
     ]
     made = {
         "review.csv": to_csv([COLUMNS, *([row[name] for name in COLUMNS] for row in rows)]),
-        "label_studio_tasks.json": _json([review_task(row) for row in rows]),
-        "label_studio_project.json": _json(review_project()),
-        "label_studio_config.xml": review_project()["label_config"],
+        **review_files(rows),
     }
     counts = {"questions": len(review.replay.states), "exported": len(rows)}
     files = {f"{ws.REVIEW}/{name}": text for name, text in made.items()}
@@ -431,24 +438,22 @@ def _read_rows(path: str, reviewer: str) -> Iterator[tuple[Edited, str]]:
         raise DataError("holds no row", file=path, remedy="Keep the rows of review.csv")
     named = "Name the reviewer with --reviewer"
     if is_export(records[0][1]):
-        for number, annotation in read_annotations(records, path):
-            who = (reviewer or annotation.annotator).strip()
+        for annotation in read_annotations(records, path):
+            who = (reviewer or annotation.person).strip()
             if not who:
-                raise DataError("nobody is named", file=path, record=number, remedy=named)
+                raise DataError(
+                    "no name is given", file=path, record=annotation.number, remedy=named
+                )
             yield row_of_annotation(annotation), who
         return
     if not reviewer.strip():
-        raise DataError("nobody is named", file=path, remedy=named)
+        raise DataError("no name is given", file=path, remedy=named)
     for number, record in records:
         try:
             yield row_of_table(record), reviewer.strip()
         except ValueError as error:
             remedy = "Keep the columns of review.csv"
             raise DataError(str(error), file=path, record=number, remedy=remedy) from None
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
 def log_of(work: Workspace, question_id: str) -> list[Event]:

@@ -20,13 +20,14 @@ from twowiki.arc_da.conversion import crowd_tasks as tasks
 from twowiki.arc_da.conversion import filter as filtering
 from twowiki.arc_da.conversion import screening
 from twowiki.arc_da.conversion import workflow as ws
-from twowiki.arc_da.conversion.crowd_answers import Submission, has_said, secret_key
+from twowiki.arc_da.conversion.crowd_answers import Submission, has_said
 from twowiki.arc_da.conversion.filter import RuleSet
 from twowiki.arc_da.conversion.release import count_stages, release_files
 from twowiki.arc_da.conversion.review import Event, Replay, State, first_state, parse_event, replay
 from twowiki.arc_da.conversion.screening import ScreenSettings
 from twowiki.arc_da.schema import MultipleChoice
 from twowiki.errors import DataError
+from twowiki.human.pseudonyms import read_secret
 from twowiki.io.files import locked, refuse_edited, sha256_of, text_hash, write_together
 from twowiki.io.records import read_records
 
@@ -133,7 +134,7 @@ def import_answers(
     """
     work.require("import-answers")
     used = work.path(ws.CROWD).exists()
-    key = secret_key(work.path(KEY_FILE), given=key_file, used=used)
+    key = read_secret(work.path(KEY_FILE), given=key_file, used=used)
     filtered = {record["question_id"]: record for record in work.read(ws.FILTERED)}
     sources = {record["question_id"]: record for record in work.read(ws.SOURCE)}
     known = list(work.read(ws.CROWD)) if used else []

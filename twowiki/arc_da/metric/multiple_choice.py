@@ -1,8 +1,8 @@
 """Score generated text on multiple-choice questions: the closest option is the answer.
 
 In: a prediction and the options as a list (never parsed out of a prompt). Out: a label. `unifiedqa`
-compares as UnifiedQA's published evaluation does; `robust` compares normalised words, and says so
-when no option is close. Labels are ARC's own, looked up, never counted.
+compares as UnifiedQA's published evaluation does; `robust` compares normalized words (with ROUGE-L
+as a tie-break, so it needs nltk). Both report when no option is close. Labels are ARC's own.
 """
 
 from __future__ import annotations
@@ -14,26 +14,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from twowiki._version import __version__
+from twowiki.arc_da.metric.report import ArcDaSettings, interval_cell, summarize_values
 from twowiki.arc_da.metric.scoring import answer_tokens, f1_score, rouge_l
 from twowiki.arc_da.schema import MultipleChoice
 from twowiki.errors import DataError
-from twowiki.metric.significance import bootstrap_intervals
+from twowiki.metric.report import table
 
-METHODS = ("unifiedqa", "robust", "label")
-_ROUND_TRIP = re.compile("[{}^\\\\`\u2047<]")  # what T5's vocabulary gives back as another sign
+_ROUND_TRIP = re.compile("[{}^\\\\`\u2047<]")  # what T5's vocabulary returns as another character
 _LABEL = re.compile(r"\(?([A-Za-z0-9])\)?[.:]?")
 
 
-class Chosen(NamedTuple):
-    """The option taken for a text; `similarity` 0 means that none is close (the first is taken)."""
+class ClosestOption(NamedTuple):
+    """The option chosen for a text; `similarity` 0: none is close, so the first is taken."""
 
-    place: int
+    position: int
     similarity: float
-
-    @property
-    def no_match(self) -> bool:
-        """Whether nothing ties the text to the option."""
-        return self.similarity == 0
 
 
 def unifiedqa_similarity(option: str, prediction: str) -> float:
@@ -67,7 +62,7 @@ def closest_option(
     *,
     method: str = "unifiedqa",
     likelihoods: Sequence[float] | None = None,
-) -> Chosen:
+) -> ClosestOption:
     """Choose the option closest to a text; the first one wins a tie.
 
     Args:
@@ -89,14 +84,14 @@ def closest_option(
         raise ValueError("needs one likelihood for each option")
     values = [similarities[method](option, prediction) for option in options]
     best = max(values)
-    tied = [place for place, value in enumerate(values) if value == best]
+    tied = [index for index, value in enumerate(values) if value == best]
     if likelihoods is not None and method == "robust":
-        tied.sort(key=lambda place: -likelihoods[place])
-    return Chosen(tied[0], best)
+        tied.sort(key=lambda index: -likelihoods[index])
+    return ClosestOption(tied[0], best)
 
 
 def named_labels(prediction: str, labels: Sequence[str]) -> list[str]:
-    """Read labels out of `B`, `(B)`, `B.` or `A;B`; numbers and letters are told apart by place.
+    """Read labels out of `B`, `(B)`, `B.` or `A;B`; `2` may mean B, and B may mean 2.
 
     Returns:
         The labels as the question writes them; empty if the text names none of them.
@@ -113,13 +108,15 @@ def named_labels(prediction: str, labels: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(named))
 
 
-def credit(prediction: str, question: MultipleChoice, method: str) -> tuple[float, str, bool]:
-    """Give credit for one question.
+def credit_answer(
+    prediction: str, question: MultipleChoice, method: str
+) -> tuple[float, str, bool]:
+    """Return the credit for one question.
 
     With `label`, a text that names k labels, the key among them, gets 1/k (ARC's own rule).
 
     Returns:
-        The credit between 0 and 1, the label taken, and whether nothing matched.
+        The credit between 0 and 1, the label chosen, and whether nothing matched.
 
     Raises:
         DataError: the question's key is hidden.
@@ -132,8 +129,8 @@ def credit(prediction: str, question: MultipleChoice, method: str) -> tuple[floa
         share = 1 / len(named) if question.answer_key in named else 0.0
         return share, ";".join(named), not named
     chosen = closest_option(prediction, [c.text for c in question.choices], method=method)
-    label = labels[chosen.place]
-    return float(label == question.answer_key), label, chosen.no_match
+    label = labels[chosen.position]
+    return float(label == question.answer_key), label, chosen.similarity == 0
 
 
 def score_choices(
@@ -148,32 +145,32 @@ def score_choices(
 
     A missing answer scores 0 and is listed; `no_match` counts answers that no option is close to.
     """
-    listed = list(questions)
+    settings = ArcDaSettings(resamples=resamples, seed=seed)
     rows = []
-    for question in listed:
-        given = answers.get(question.question_id)
-        value, label, nothing = (0.0, "", False)
-        if given is not None:
-            value, label, nothing = credit(given, question, method)
+    for question in questions:
+        answer = answers.get(question.question_id)
+        credit, label, nothing = (0.0, "", False)
+        if answer is not None:
+            credit, label, nothing = credit_answer(answer, question, method)
         rows.append(
             {
                 "question_id": question.question_id,
                 "difficulty": question.difficulty or "unknown",
                 "answer_key": question.answer_key,
                 "chosen": label,
-                "credit": value,
+                "credit": credit,
                 "no_match": nothing,
-                "missing": given is None,
+                "missing": answer is None,
             }
         )
     groups = sorted({str(row["difficulty"]) for row in rows}, reverse=True)
     return {
         "metric": "arc_mc",
         "signature": f"arc_mc|method:{method}|missing:0|n:{len(rows)}|v:{__version__}",
-        **_accuracy(rows, resamples, seed),
+        **_accuracy(rows, settings),
         "by": {
             "difficulty": {
-                group: _accuracy([r for r in rows if r["difficulty"] == group], resamples, seed)
+                group: _accuracy([row for row in rows if row["difficulty"] == group], settings)
                 for group in groups
             }
         },
@@ -182,13 +179,25 @@ def score_choices(
     }
 
 
-def _accuracy(rows: Sequence[Mapping[str, Any]], resamples: int, seed: int) -> dict[str, Any]:
-    values = 100 * np.array([row["credit"] for row in rows], dtype=np.float64)
-    low, high = bootstrap_intervals(values, resamples=resamples, seed=seed)[0]
+def render_choices(report: Mapping[str, Any]) -> str:
+    """Return the accuracies as text, with the signature and the number of missing answers."""
+    lines = [["", "n", "accuracy", "no match"]]
+    for title, part in {"all": report, **report["by"]["difficulty"]}.items():
+        cell = interval_cell(part["accuracy"], part["interval"])
+        lines.append([title, str(part["n"]), cell, str(part["no_match"])])
+    text = f"{table(lines)}\n{report['signature']}\n"
+    if report["missing"]:
+        text += f"missing answers, scored 0: {len(report['missing'])}\n"
+    return text
+
+
+def _accuracy(rows: Sequence[Mapping[str, Any]], settings: ArcDaSettings) -> dict[str, Any]:
+    values = 100 * np.array([[row["credit"]] for row in rows], dtype=np.float64)
+    summary = summarize_values(values, ["accuracy"], settings)
     return {
-        "n": len(rows),
-        "accuracy": float(values.mean()),
-        "interval": [float(low), float(high)],
+        "n": summary["n"],
+        "accuracy": summary["accuracy"],
+        "interval": summary["intervals"]["accuracy"],
         "no_match": sum(row["no_match"] for row in rows),
     }
 
@@ -198,9 +207,9 @@ def _label_like(name: str, labels: Sequence[str]) -> str | None:
         return name
     if name.upper() in labels:
         return name.upper()
-    place = int(name) - 1 if name.isdigit() else ord(name.upper()) - ord("A")
-    other_kind = bool(labels) and labels[0].isdigit() != name.isdigit()
-    return labels[place] if other_kind and 0 <= place < len(labels) else None
+    index = int(name) - 1 if name.isdigit() else ord(name.upper()) - ord("A")
+    other_series = bool(labels) and labels[0].isdigit() != name.isdigit()
+    return labels[index] if other_series and 0 <= index < len(labels) else None
 
 
 def _without_quotes(text: str) -> str:

@@ -1,8 +1,9 @@
-"""Score a system on ARC-DA: rows, means over questions, by group, intervals, signature.
+"""Score a system on ARC-DA: scores per question, means, groups, intervals, signature.
 
-In: questions with gold answers, answers by id. Out: a report of plain values and its text. Figures
-are on the scale 0-100; the mean is plain, over all questions that have a gold answer. Pure: the
-command reads and writes the files.
+In: questions with gold answers, answers by question id. Out: a report of plain values, and its
+text. Metrics are on the scale 0-100; the mean is plain, over all questions that have a gold
+answer. Pure: the command reads and writes the files. ROUGE-L is left out, and the report says so,
+where nltk is not installed.
 """
 
 from __future__ import annotations
@@ -17,17 +18,35 @@ import numpy as np
 
 from twowiki._version import __version__
 from twowiki.arc_da.metric.folding import names_letter_a, numerals
-from twowiki.arc_da.metric.scoring import Row, answer_tokens, rouge_words, score_answer
+from twowiki.arc_da.metric.scoring import (
+    NO_ROUGE,
+    AnswerScore,
+    answer_tokens,
+    headline_metrics,
+    rouge_words,
+    score_answer,
+)
 from twowiki.arc_da.schema import MultipleChoice, Question, attach_choices
 from twowiki.arc_da.sentences import question_sentence
+from twowiki.metric.report import table
 from twowiki.metric.significance import bootstrap_intervals
 
-FIGURES = ("f1", "rougeL")
-ASKERS = ("what", "which", "how", "why", "where", "when", "who", "name")
+QUESTION_WORDS = ("what", "which", "how", "why", "where", "when", "who", "name")
+PITFALLS = {
+    "order_only": "F1 is 1, but the words stand in another order than in any gold answer",
+    "number_changed": "F1 is 1, but a sign, decimal point or fraction differs",
+    "letter_a_lost": "F1 is 1, but a name such as 'vitamin A' lost its A as an article",
+    "rouge_blind_gold": "a gold answer has no ASCII letter or digit: ROUGE-L is 0 even if met",
+    "rouge_blind_prediction": "the prediction has no ASCII letter or digit: ROUGE-L is 0",
+    "non_ascii_gold": "a gold answer holds letters outside ASCII, which ROUGE-L drops",
+    "empty_gold": "a gold answer is nothing but articles and punctuation: F1 is 0 even if met",
+    "empty_prediction": "the prediction is empty, or nothing but articles and punctuation",
+    "several_answers": "the prediction holds ';': several answers in one lower F1 and ROUGE-L",
+}
 
 
-class Settings(NamedTuple):
-    """What can move a report besides the data; all of it stands in the report."""
+class ArcDaSettings(NamedTuple):
+    """What can affect a report besides the data; all of it is part of the report."""
 
     extras: tuple[str, ...] = ()
     golds: str = "all"
@@ -36,12 +55,13 @@ class Settings(NamedTuple):
     seed: int = 0
 
 
-class Scored(NamedTuple):
-    """A system's rows by question id, in the gold's order, and what was left out or missing."""
+class SystemScores(NamedTuple):
+    """A system's scores by question id, in the gold's order, and what was left out or missing."""
 
+    names: tuple[str, ...]
     questions: dict[str, Question]
     answers: dict[str, str]
-    rows: dict[str, Row]
+    scores: dict[str, AnswerScore]
     pitfalls: dict[str, tuple[str, ...]]
     missing: tuple[str, ...]
     no_gold: tuple[str, ...]
@@ -49,32 +69,33 @@ class Scored(NamedTuple):
 
 def score_system(
     questions: Mapping[str, Question], answers: Mapping[str, str], extras: Sequence[str] = ()
-) -> Scored:
+) -> SystemScores:
     """Score a system's answers; a missing answer is scored as empty and listed.
 
     Questions without gold answers are left out of every mean, and listed.
     """
-    asked = {record: question for record, question in questions.items() if question.has_gold}
-    said = {record: answers.get(record, "") for record in asked}
-    rows = {
-        record: score_answer(said[record], question.answers, extras)
-        for record, question in asked.items()
+    names = (*headline_metrics(), *extras)
+    scored = {record: question for record, question in questions.items() if question.has_gold}
+    given = {record: answers.get(record, "") for record in scored}
+    scores = {
+        record: score_answer(given[record], question.answers, names)
+        for record, question in scored.items()
     }
     pitfalls = {
-        record: name_pitfalls(answers.get(record), asked[record].answers, row)
-        for record, row in rows.items()
+        record: name_pitfalls(answers.get(record), scored[record].answers, score)
+        for record, score in scores.items()
     }
-    missing = tuple(record for record in asked if record not in answers)
-    no_gold = tuple(record for record in questions if record not in asked)
-    return Scored(asked, said, rows, pitfalls, missing, no_gold)
+    missing = tuple(record for record in scored if record not in answers)
+    no_gold = tuple(record for record in questions if record not in scored)
+    return SystemScores(names, scored, given, scores, pitfalls, missing, no_gold)
 
 
 def without_choice_golds(
     questions: Mapping[str, Question], arc: Mapping[str, MultipleChoice]
 ) -> dict[str, Question]:
-    """Take the multiple-choice original's right option out of the gold answers.
+    """Remove the multiple-choice original's right option from the gold answers.
 
-    Release v1.1 counts it among them, which favours systems that saw ARC's options.
+    Release v1.1 counts it among them, which favors systems that saw ARC's options.
     """
     joined = {record: attach_choices(question, arc) for record, question in questions.items()}
     return {
@@ -98,32 +119,36 @@ def gold_hash(questions: Iterable[Question]) -> str:
     return digest.hexdigest()[:12]
 
 
-def signature(scored: Scored, settings: Settings) -> str:
-    """Name everything that can move the figures, in one line."""
-    also = f"also:{','.join(settings.extras)}|" if settings.extras else ""
+def arc_da_signature(scored: SystemScores, golds: str = "all") -> str:
+    """Return everything that can affect the metrics in one line."""
+    rouge = "rougeL:stem|tokenizer:ascii|" if "rougeL" in scored.names else ""
+    extras = scored.names[2 if rouge else 1 :]
+    also = f"also:{','.join(extras)}|" if extras else ""
     return (
-        f"arc_da|f1:squad|rougeL:stem|tokenizer:ascii|best_of_golds|mean|golds:{settings.golds}|"
-        f"missing:0|{also}n:{len(scored.rows)}|gold:{gold_hash(scored.questions.values())}|"
+        f"arc_da|f1:squad|{rouge}best_of_golds|mean|golds:{golds}|"
+        f"missing:0|{also}n:{len(scored.scores)}|gold:{gold_hash(scored.questions.values())}|"
         f"v:{__version__}"
     )
 
 
-def make_report(scored: Scored, settings: Settings) -> dict[str, Any]:
-    """Sum up a system's rows: means, intervals, groups, pitfalls, what was missing.
+def summarize_system(scored: SystemScores, settings: ArcDaSettings) -> dict[str, Any]:
+    """Summarize a system's scores: means, intervals, groups, pitfalls, missing answers.
 
     Raises:
         ValueError: no question has a gold answer.
     """
-    if not scored.rows:
+    if not scored.scores:
         raise ValueError("no question has a gold answer, so there is no score")
-    records = list(scored.rows)
     answers = sum(len(question.answers) for question in scored.questions.values())
     return {
         "metric": "arc_da",
-        "signature": signature(scored, settings),
-        **_summary(scored, records, settings),
+        "signature": arc_da_signature(scored, settings.golds),
+        **summarize_values(metric_values(scored), scored.names, settings),
         "by": {
-            name: {group: _summary(scored, ids, settings) for group, ids in groups.items()}
+            name: {
+                group: summarize_values(metric_values(scored, ids), scored.names, settings)
+                for group, ids in groups.items()
+            }
             for name, groups in group_questions(scored.questions).items()
         },
         "pitfalls": _count_pitfalls(scored),
@@ -132,15 +157,46 @@ def make_report(scored: Scored, settings: Settings) -> dict[str, Any]:
         "gold": {
             "hash": gold_hash(scored.questions.values()),
             "answers": answers,
-            "answers_per_question": answers / len(records),
+            "answers_per_question": answers / len(scored.scores),
             "splits": sorted({q.source_split or "?" for q in scored.questions.values()}),
         },
         "settings": settings._asdict(),
     }
 
 
+def metric_values(
+    scored: SystemScores, records: Iterable[str] | None = None
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return scores as an array, 0-100, shape (questions, metrics); by default of all questions."""
+    listed = scored.scores if records is None else records
+    rows = [tuple(scored.scores[record].metrics.values()) for record in listed]
+    return 100 * np.array(rows, dtype=np.float64)
+
+
+def mean_metrics(scored: SystemScores) -> dict[str, float]:
+    """Return the mean of each metric, 0-100; 0 where no question has a gold answer."""
+    means = metric_values(scored).mean(axis=0) if scored.scores else [0.0] * len(scored.names)
+    return {name: float(mean) for name, mean in zip(scored.names, means, strict=True)}
+
+
+def summarize_values(
+    values: np.ndarray[Any, np.dtype[np.float64]], names: Sequence[str], settings: ArcDaSettings
+) -> dict[str, Any]:
+    """Return the number of rows, each column's mean by its name, and the bootstrap intervals."""
+    ends = bootstrap_intervals(
+        values, confidence=settings.confidence, resamples=settings.resamples, seed=settings.seed
+    )
+    return {
+        "n": len(values),
+        **{name: float(mean) for name, mean in zip(names, values.mean(axis=0), strict=True)},
+        "intervals": {
+            name: [float(low), float(high)] for name, (low, high) in zip(names, ends, strict=True)
+        },
+    }
+
+
 def group_questions(questions: Mapping[str, Question]) -> dict[str, dict[str, list[str]]]:
-    """Sort question ids into groups: by difficulty, number of gold answers, question word."""
+    """Group question ids by difficulty, number of gold answers, and question word."""
     groups: dict[str, dict[str, list[str]]] = {
         "difficulty": {},
         "gold_answers": {},
@@ -148,8 +204,8 @@ def group_questions(questions: Mapping[str, Question]) -> dict[str, dict[str, li
     }
     for record, question in questions.items():
         count = len(question.answers)
-        words = question_sentence(question.question).lower().split()
-        word = next((asker for asker in ASKERS if words and words[0] == asker), "other")
+        first = question_sentence(question.question).lower().split()[:1]
+        word = first[0] if first and first[0] in QUESTION_WORDS else "other"
         groups["difficulty"].setdefault(question.difficulty or "unknown", []).append(record)
         groups["gold_answers"].setdefault(str(count) if count < 5 else "5+", []).append(record)
         groups["question_word"].setdefault(word, []).append(record)
@@ -158,121 +214,90 @@ def group_questions(questions: Mapping[str, Question]) -> dict[str, dict[str, li
     return ordered
 
 
-def as_rows(scored: Scored, extras: Sequence[str]) -> list[dict[str, Any]]:
-    """Write one record a question: texts, best gold answers, figures, pitfalls."""
+def answer_records(scored: SystemScores) -> list[dict[str, Any]]:
+    """Return one record per question: texts, best gold answers, metrics, pitfalls."""
     return [
         {
             "question_id": record,
-            "tag": scored.questions[record].tag,
-            "difficulty": scored.questions[record].difficulty,
-            "question": scored.questions[record].question,
-            "answers": list(scored.questions[record].answers),
+            "tag": question.tag,
+            "difficulty": question.difficulty,
+            "question": question.question,
+            "answers": list(question.answers),
             "prediction": scored.answers[record],
-            "best_for_f1": scored.questions[record].answers[row.f1_gold],
-            "best_for_rougeL": scored.questions[record].answers[row.rouge_l_gold],
-            "f1": 100 * row.f1,
-            "rougeL": 100 * row.rouge_l,
-            **{name: 100 * value for name, value in zip(extras, row.extras, strict=True)},
+            **{
+                f"best_for_{name}": question.answers[scored.scores[record].best_gold[name]]
+                for name in headline_metrics()
+            },
+            **{name: 100 * value for name, value in scored.scores[record].metrics.items()},
             "pitfalls": list(scored.pitfalls[record]),
         }
-        for record, row in scored.rows.items()
+        for record, question in scored.questions.items()
     ]
 
 
-def figures_of(scored: Scored, records: Iterable[str]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Collect rows as an array (n, 2 + extras), 0-100."""
-    rows = [scored.rows[record] for record in records]
-    return 100 * np.array([(row.f1, row.rouge_l, *row.extras) for row in rows], dtype=np.float64)
-
-
-def render_report(report: Mapping[str, Any], *, groups: Sequence[str] = ("difficulty",)) -> str:
-    """Write a report as text: the table, the signature, the pitfalls that occurred."""
-    names = [*FIGURES, *report["settings"]["extras"]]
-    lines = ["".join([f"{'':<18}{'n':>6}", *(f"{name:>24}" for name in names)])]
-    lines.append(_line("all", report, names))
+def render_arc_da_report(
+    report: Mapping[str, Any], *, groups: Sequence[str] = ("difficulty",)
+) -> str:
+    """Return a report as text: the table, the signature, the pitfalls that occurred."""
+    names = list(report["intervals"])
+    rows = [["", "n", *names], ["all", *_cells(report, names)]]
     for group in groups:
         for label, part in report["by"][group].items():
             title = label if group == "difficulty" else f"{group}={label}"
-            lines.append(_line(title, part, names))
+            rows.append([title, *_cells(part, names)])
     gold = report["gold"]
-    lines += ["", report["signature"]]
+    lines = [table(rows), "", report["signature"]]
+    lines += [] if "rougeL" in names else [NO_ROUGE]
     lines.append(
-        f"gold: {gold['answers']} answers, {gold['answers_per_question']:.2f} a question, "
+        f"gold: {gold['answers']} answers, {gold['answers_per_question']:.2f} per question, "
         f"source split {', '.join(gold['splits'])}"
     )
     left_out = len(report["excluded"]["no_gold"])
     lines += [f"missing answers, scored 0: {len(report['missing'])}"] if report["missing"] else []
     lines += [f"questions without gold answers, left out: {left_out}"] if left_out else []
     if report["pitfalls"]:
-        lines.append("what these figures do not see (counted, not corrected):")
-        lines += [
-            f"  {name:<24}{found['questions']:>5}  {found['meaning']}"
-            for name, found in report["pitfalls"].items()
-        ]
+        lines.append("what these metrics do not see (counted, not corrected):")
+        found = report["pitfalls"].items()
+        lines += [f"  {name:<24}{one['questions']:>5}  {one['meaning']}" for name, one in found]
     return "\n".join(lines) + "\n"
 
 
-def _line(title: str, part: Mapping[str, Any], names: Sequence[str]) -> str:
-    cells = [
-        f"{part[name]:.2f} [{part['intervals'][name][0]:.1f}, {part['intervals'][name][1]:.1f}]"
-        for name in names
-    ]
-    return "".join([f"{title:<18}{part['n']:>6}", *(f"{cell:>24}" for cell in cells)])
+def interval_cell(mean: float, interval: Sequence[float], form: str = ".2f") -> str:
+    """Return a mean with its interval as `12.34 [10.1, 14.2]`; `form` may ask for a sign."""
+    sign = "+" if "+" in form else ""
+    return f"{mean:{form}} [{interval[0]:{sign}.1f}, {interval[1]:{sign}.1f}]"
 
 
-def _summary(scored: Scored, records: Sequence[str], settings: Settings) -> dict[str, Any]:
-    values = figures_of(scored, records)
-    names = [*FIGURES, *settings.extras]
-    ends = bootstrap_intervals(
-        values, confidence=settings.confidence, resamples=settings.resamples, seed=settings.seed
-    )
-    means = values.mean(axis=0)
-    return {
-        "n": len(records),
-        **{name: float(mean) for name, mean in zip(names, means, strict=True)},
-        "intervals": {
-            name: [float(low), float(high)] for name, (low, high) in zip(names, ends, strict=True)
-        },
-    }
+def _cells(part: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    return [str(part["n"]), *(interval_cell(part[n], part["intervals"][n]) for n in names)]
 
 
-def _count_pitfalls(scored: Scored) -> dict[str, Any]:
+def _count_pitfalls(scored: SystemScores) -> dict[str, Any]:
     found = {
         name: [record for record, names in scored.pitfalls.items() if name in names]
-        for name in MEANINGS
+        for name in PITFALLS
     }
     return {
-        name: {"questions": len(ids), "meaning": MEANINGS[name], "ids": ids}
+        name: {"questions": len(ids), "meaning": PITFALLS[name], "ids": ids}
         for name, ids in found.items()
         if ids
     }
 
 
-MEANINGS = {
-    "order_only": "F1 is 1, but the words stand in another order than in any gold answer",
-    "number_changed": "F1 is 1, but a sign, decimal point or fraction differs",
-    "letter_a_lost": "F1 is 1, but a name such as 'vitamin A' lost its A as an article",
-    "rouge_blind_gold": "a gold answer has no ASCII letter or digit: ROUGE-L is 0 even if met",
-    "rouge_blind_prediction": "the prediction has no ASCII letter or digit: ROUGE-L is 0",
-    "non_ascii_gold": "a gold answer holds letters outside ASCII, which ROUGE-L drops",
-    "empty_gold": "a gold answer is nothing but articles and punctuation: F1 is 0 even if met",
-    "empty_prediction": "the prediction is empty, or nothing but articles and punctuation",
-    "several_answers": "the prediction holds ';': several answers in one lower F1 and ROUGE-L",
-}
-
-
-def name_pitfalls(prediction: str | None, golds: Sequence[str], row: Row) -> tuple[str, ...]:
-    """List the pitfalls of one scored question, in the order of `MEANINGS`.
+def name_pitfalls(
+    prediction: str | None, golds: Sequence[str], score: AnswerScore
+) -> tuple[str, ...]:
+    """Return the pitfalls of one scored question, in the order of `PITFALLS`.
 
     A missing prediction (`None`) has none of its own: it is listed as missing.
     """
-    found = set(_of_golds(golds))
+    found = set(_gold_pitfalls(golds))
     if prediction is not None:
-        found |= {*_of_prediction(prediction), *_of_match(prediction, golds, row)}
-    return tuple(name for name in MEANINGS if name in found)
+        found |= {*_prediction_pitfalls(prediction), *_match_pitfalls(prediction, golds, score)}
+    return tuple(name for name in PITFALLS if name in found)
 
 
-def _of_prediction(prediction: str) -> Iterator[str]:
+def _prediction_pitfalls(prediction: str) -> Iterator[str]:
     if not answer_tokens(prediction):
         yield "empty_prediction"
     elif not rouge_words(prediction):
@@ -281,23 +306,23 @@ def _of_prediction(prediction: str) -> Iterator[str]:
         yield "several_answers"
 
 
-def _of_golds(golds: Sequence[str]) -> Iterator[str]:
+def _gold_pitfalls(golds: Sequence[str]) -> Iterator[str]:
     for gold in golds:
         if not rouge_words(gold):
             yield "rouge_blind_gold"
-        if any(sign.isalpha() and not sign.isascii() for sign in gold):
+        if any(letter.isalpha() and not letter.isascii() for letter in gold):
             yield "non_ascii_gold"
         if not answer_tokens(gold):
             yield "empty_gold"
 
 
-def _of_match(prediction: str, golds: Sequence[str], row: Row) -> Iterator[str]:
-    """Look at a full F1: a pitfall only if every gold answer that gives it has the fault."""
-    if row.f1 < 1.0:
+def _match_pitfalls(prediction: str, golds: Sequence[str], score: AnswerScore) -> Iterator[str]:
+    """Check a full F1: a pitfall only if every gold answer that gives it has the fault."""
+    if score.metrics["f1"] < 1.0:
         return
-    said = answer_tokens(prediction)
-    met = [gold for gold in golds if Counter(answer_tokens(gold)) == Counter(said)]
-    if met and all(answer_tokens(gold) != said for gold in met):
+    tokens = answer_tokens(prediction)
+    met = [gold for gold in golds if Counter(answer_tokens(gold)) == Counter(tokens)]
+    if met and all(answer_tokens(gold) != tokens for gold in met):
         yield "order_only"
     if met and all(sorted(numerals(gold)) != sorted(numerals(prediction)) for gold in met):
         yield "number_changed"

@@ -28,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print accuracies."""
-    from twowiki.arc_da.metric.multiple_choice import score_choices
-    from twowiki.arc_da.predictions import read_predictions
+    from twowiki.arc_da.metric.multiple_choice import render_choices, score_choices
+    from twowiki.arc_da.predictions import read_answers
     from twowiki.arc_da.sources import read_multiple_choice
     from twowiki.errors import DataError
     from twowiki.io.files import write_json, write_json_lines
@@ -46,19 +46,12 @@ def run(args: argparse.Namespace) -> int:
     names = {question.question_id: question.question_id for question in questions}
     names |= {question.id: question.question_id for question in questions}
     ids = list(dict.fromkeys(names.values()))
-    given = read_predictions(args.predictions, ids, aliases=names)
+    given = read_answers(args.predictions, ids, aliases=names)
     report = score_choices(
         questions, given, method=args.method, resamples=args.resamples, seed=args.seed
     )
     rows = report.pop("rows")
-    print(f"{'':<12}{'n':>6}{'accuracy':>24}{'no match':>10}")
-    for title, part in {"all": report, **report["by"]["difficulty"]}.items():
-        low, high = part["interval"]
-        cell = f"{part['accuracy']:.2f} [{low:.1f}, {high:.1f}]"
-        print(f"{title:<12}{part['n']:>6}{cell:>24}{part['no_match']:>10}")
-    print(report["signature"])
-    if report["missing"]:
-        print(f"missing answers, scored 0: {len(report['missing'])}")
+    print(render_choices(report), end="")
     if hidden:
         print(f"questions with a hidden key, left out: {len(hidden)}")
     if args.out:

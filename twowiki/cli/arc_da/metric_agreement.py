@@ -28,17 +28,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print systems' means and the figures' correlations with people."""
-    from twowiki.arc_da.predictions import read_predictions
-    from twowiki.arc_da.sources import read_gold
+    from twowiki.arc_da.metric.scoring import score_all
+    from twowiki.arc_da.predictions import read_answers
+    from twowiki.arc_da.sources import read_gold_questions
     from twowiki.cli.arc_da.rate_export import named_files
     from twowiki.errors import DataError
     from twowiki.human.agreement import without_nan
     from twowiki.human.metric_agreement import (
-        agreement_report,
         judge_ratings,
         leave_one_out,
         read_outputs,
         render_agreement,
+        summarize_agreement,
     )
     from twowiki.human.ratings import read_ratings
     from twowiki.io.files import write_json
@@ -48,19 +49,21 @@ def run(args: argparse.Namespace) -> int:
     gold_from = "the release's gold answers"
     skipped: dict[str, int] = {}
     if args.gold:
-        gold = read_gold(args.gold, split=args.split)
-        systems = {name: read_predictions(f, gold) for name, f in named_files(args.system).items()}
+        gold = read_gold_questions(args.gold, split=args.split)
+        systems = {name: read_answers(f, gold) for name, f in named_files(args.system).items()}
         if not systems:
             raise DataError("ratings need the files that were rated", remedy="--system NAME=FILE")
-        questions = {record: question for record, question in gold.items() if question.has_gold}
-        judged = judge_ratings(read_ratings(args.judgements, expert=True), questions, systems)
+        golds = {record: question.answers for record, question in gold.items() if question.has_gold}
+        judged = judge_ratings(
+            read_ratings(args.judgements, expert=True), golds, systems, score_all
+        )
     else:
-        judged, skipped = leave_one_out(read_outputs(args.judgements))
+        judged, skipped = leave_one_out(read_outputs(args.judgements), score_all)
         gold_from = "other systems' fully credited answers, one system left out at a time"
     report = {
         "gold_from": gold_from,
         "skipped": skipped,
-        **agreement_report(judged, resamples=args.resamples, seed=args.seed),
+        **summarize_agreement(judged, resamples=args.resamples, seed=args.seed),
     }
     print(render_agreement(report), end="")
     print(f"gold answers: {gold_from}")

@@ -38,9 +38,9 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
     from random import Random
 
-    from twowiki.arc_da.predictions import read_predictions
-    from twowiki.arc_da.sources import read_gold
-    from twowiki.human.tasks import RATINGS, make_tasks, task_files
+    from twowiki.arc_da.predictions import read_answers
+    from twowiki.arc_da.sources import read_gold_questions
+    from twowiki.human.tasks import RATINGS, make_tasks, rating_task_files
     from twowiki.io.files import locked, refuse_edited, write_together
 
     if args.sample is not None and args.sample < 1:
@@ -48,20 +48,18 @@ def run(args: argparse.Namespace) -> int:
     if args.tests < 0 or args.people < 1:
         raise DataError("--tests must not be negative, --people at least 1")
     out = Path(args.out)
-    gold = read_gold(args.gold, split=args.split)
+    gold = read_gold_questions(args.gold, split=args.split)
     questions = {record: question for record, question in gold.items() if question.has_gold}
     if args.sample:
         drawn = set(Random(args.seed).sample(sorted(questions), min(args.sample, len(questions))))
         questions = {record: q for record, q in questions.items() if record in drawn}
-    systems = {
-        name: read_predictions(file, gold) for name, file in named_files(args.system).items()
-    }
+    systems = {name: read_answers(file, gold) for name, file in named_files(args.system).items()}
     if not systems and not args.gold_system:
         raise DataError("no system to rate", remedy="Give --system NAME=FILE or --gold-system")
     key = make_tasks(
         questions, systems, gold_system=args.gold_system, tests=args.tests, seed=args.seed
     )
-    files = task_files(key, people=args.people)
+    files = rating_task_files(key, people=args.people)
     out.mkdir(parents=True, exist_ok=True)
     with locked(out):
         if not args.force:
@@ -70,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
                 raise DataError("holds rating tasks already", file=out, remedy=remedy)
             refuse_edited(out, {**files, RATINGS: ""}, {}, remedy=remedy)
         write_together(out, files, remove=[RATINGS])
-    tests = sum(bool(entry["expected"]) for entry in key)
+    tests = sum(bool(entry.expected) for entry in key)
     print(f"{len(key)} tasks in {out}, {tests} of them tests; keep key.jsonl from the raters")
     print(f"next: twowiki arc-da rate-import {out} FILES")
     return 0

@@ -26,10 +26,10 @@ def run(args: argparse.Namespace) -> int:
     """Merge the ratings."""
     from pathlib import Path
 
-    from twowiki.arc_da.conversion.crowd_answers import hide, secret_key
     from twowiki.errors import require_file
+    from twowiki.human.pseudonyms import pseudonym, read_secret
     from twowiki.human.ratings import read_ratings
-    from twowiki.human.tasks import RATINGS, read_key, read_ratings_back
+    from twowiki.human.tasks import RATINGS, merge_ratings, read_key, read_task_ratings
     from twowiki.io.files import locked, write_json_lines
 
     folder = Path(args.folder)
@@ -39,19 +39,15 @@ def run(args: argparse.Namespace) -> int:
         key = read_key(str(key_file))
         path = folder / RATINGS
         known = read_ratings(str(path)) if path.exists() else []
-        merged = {
-            (r.system, r.question_id, r.prediction_sha, r.rater, r.expected): r for r in known
-        }
-        before = len(merged)
-        secret = secret_key(folder / "rater.key", given=None, used=bool(known))
-        for file in args.files:
-            for rating in read_ratings_back(file, key, rater=args.rater):
-                hidden = rating._replace(rater=hide(rating.rater, secret))
-                place = (hidden.system, hidden.question_id, hidden.prediction_sha, hidden.rater)
-                merged[(*place, hidden.expected)] = hidden
-        ratings = sorted(merged.values())
+        secret = read_secret(folder / "rater.key", given=None, used=bool(known))
+        new = [
+            rating._replace(rater=pseudonym(rating.rater, secret))
+            for file in args.files
+            for rating in read_task_ratings(file, key, rater=args.rater)
+        ]
+        ratings = merge_ratings(known, new)
         write_json_lines(path, (rating._asdict() for rating in ratings))
     raters = len({rating.rater for rating in ratings})
-    print(f"{len(ratings) - before} new, {len(ratings)} ratings of {raters} raters in {path}")
+    print(f"{len(ratings) - len(known)} new, {len(ratings)} ratings of {raters} raters in {path}")
     print(f"next: twowiki arc-da genie {path}")
     return 0

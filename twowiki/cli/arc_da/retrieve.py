@@ -106,10 +106,10 @@ def read_items(args: argparse.Namespace) -> list[Question | MultipleChoice]:
     Raises:
         DataError: there is none.
     """
-    from twowiki.arc_da.sources import read_gold, read_multiple_choice, split_named
+    from twowiki.arc_da.sources import read_gold_questions, read_multiple_choice, split_named
 
     if args.kind == "da":
-        return list(read_gold(args.questions, split=args.split).values())
+        return list(read_gold_questions(args.questions, split=args.split).values())
     wanted = {"validation": "dev"}.get(split_named(args.split or ""), args.split)
     items = [one for one in read_multiple_choice(args.questions) if wanted in (None, one.split)]
     if not items:

@@ -20,7 +20,7 @@ from twowiki.cli.arc_da import written
 from twowiki.errors import DataError
 
 if TYPE_CHECKING:
-    from twowiki.arc_da.metric.report import Settings
+    from twowiki.arc_da.metric.report import ArcDaSettings
     from twowiki.arc_da.schema import Question
 
 EXTRAS = ("exact_match", "contains", "f1_folded", "rougeL_unicode", "rougeL_no_stem")
@@ -80,34 +80,34 @@ def run(args: argparse.Namespace) -> int:
     """Score, print the table, write what was asked for."""
     from twowiki.arc_da.metric.comparison import compare_systems, render_comparison
     from twowiki.arc_da.metric.report import (
-        Settings,
-        as_rows,
-        make_report,
-        render_report,
+        ArcDaSettings,
+        answer_records,
+        render_arc_da_report,
         score_system,
+        summarize_system,
     )
-    from twowiki.arc_da.predictions import read_predictions
+    from twowiki.arc_da.predictions import read_answers
     from twowiki.human.agreement import without_nan
     from twowiki.io.files import write_json, write_json_lines
 
-    settings = Settings(
+    settings = ArcDaSettings(
         tuple(dict.fromkeys(args.also)), args.golds, args.confidence, args.resamples, args.seed
     )
     _check(settings, args.rounds)
     everything, questions = _read_gold(args)
     systems = {}
     for name in dict.fromkeys([args.predictions, *args.versus]):
-        answers = read_predictions(name, everything)
+        answers = read_answers(name, everything)
         systems[name] = score_system(questions, answers, settings.extras)
     first = systems.pop(args.predictions)
-    if not first.rows:
+    if not first.scores:
         remedy = "A blind test set cannot be scored here"
         raise DataError("no question has a gold answer", file=args.gold, remedy=remedy)
-    report = make_report(first, settings)
+    report = summarize_system(first, settings)
     if args.golds == "no_mc":
         joined = sum(question.key_text is not None for question in first.questions.values())
         report["right_options_known"] = joined
-    print(render_report(report, groups=args.by), end="")
+    print(render_arc_da_report(report, groups=args.by), end="")
     if args.golds == "no_mc":
         print(f"right options known, and no gold answers: {joined} of {report['n']} questions")
     if systems:
@@ -116,11 +116,11 @@ def run(args: argparse.Namespace) -> int:
     if args.out:
         write_json(args.out, without_nan({**report, "run": _provenance(args)}))
     if args.rows:
-        write_json_lines(args.rows, as_rows(first, settings.extras))
+        write_json_lines(args.rows, answer_records(first))
     return 0
 
 
-def _check(settings: Settings, rounds: int) -> None:
+def _check(settings: ArcDaSettings, rounds: int) -> None:
     if not 0 < settings.confidence < 1:
         raise DataError(f"--confidence must lie between 0 and 1, not {settings.confidence}")
     if settings.resamples < 1 or rounds < 1:
@@ -133,13 +133,18 @@ def _read_gold(args: argparse.Namespace) -> tuple[Mapping[str, Question], Mappin
     """Read all of the gold, and the questions to be scored."""
     from twowiki.arc_da.metric.report import without_choice_golds
     from twowiki.arc_da.predictions import read_ids
-    from twowiki.arc_da.sources import find_splits, index_by_id, read_gold, read_multiple_choice
+    from twowiki.arc_da.sources import (
+        find_question_splits,
+        index_by_id,
+        read_gold_questions,
+        read_multiple_choice,
+    )
 
-    splits = find_splits(args.gold)
+    splits = find_question_splits(args.gold)
     if args.split is None and len(splits) > 1:
         problem = f"holds several splits: {', '.join(splits)}"
         raise DataError(problem, file=args.gold, remedy="Name one with --split")
-    everything = read_gold(args.gold, split=args.split)
+    everything = read_gold_questions(args.gold, split=args.split)
     questions: Mapping[str, Question] = everything
     if args.golds == "no_mc":
         if not args.arc:

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the table; give 1 if an id comes twice."""
     from twowiki.arc_da.sources import (
-        find_splits,
+        find_question_splits,
         index_by_id,
         read_multiple_choice,
         read_questions,
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
     originals = read_multiple_choice(args.arc) if args.arc else []
     arc = index_by_id(originals) if args.arc else None
-    splits = [split_named(args.split)] if args.split else list(find_splits(args.source))
+    splits = [split_named(args.split)] if args.split else list(find_question_splits(args.source))
     questions = {split: list(read_questions(args.source, split=split, arc=arc)) for split in splits}
     counts = {split: count_split(listed) for split, listed in questions.items()}
     repeats = find_repeats(questions)
