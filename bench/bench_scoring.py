@@ -30,10 +30,10 @@ import reference_evaluator
 
 from twowiki.data.aliases import AliasTable, read_aliases
 from twowiki.io.json_files import collector_paused
-from twowiki.metric.gold_sources import read_gold
+from twowiki.metric.gold_sources import open_gold
 from twowiki.metric.predictions import read_predictions
-from twowiki.metric.report import means_of
-from twowiki.metric.results import KEYS
+from twowiki.metric.report import summarize
+from twowiki.metric.results import METRIC_NAMES
 from twowiki.metric.score import score
 from twowiki.metric.scoring import Scorer
 from twowiki.metric.settings import ScoreSettings
@@ -96,13 +96,13 @@ def scoring_alone(release: made_up_release.Release, rounds: int) -> None:
     gold = json.loads(release.gold.read_text(encoding="utf-8"))
     with release.aliases.open(encoding="utf-8") as stream:
         lines = [json.loads(line) for line in stream]
-    said, true = read_predictions(predictions), read_gold(gold)
+    said, true = read_predictions(predictions), [one for one, _ in open_gold(gold)]
 
     def figures(version: str, names: AliasTable) -> dict[str, float]:
-        scorer = Scorer(ScoreSettings(version=version), names.names_of)
+        scorer = Scorer(ScoreSettings(version=version), names.aliases_of)
         with collector_paused():
-            rows = [scorer.score_example(said.of(one.id), one) for one in true.golds]
-        return means_of(rows, KEYS)
+            rows = [scorer.score_example(said.of(one.id), one) for one in true]
+        return summarize([row.metrics for row in rows], METRIC_NAMES).metrics
 
     ways = {
         "scoring alone, version 1.1": ("1.1", figures, 10),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from twowiki.errors import DataError as DataError
     from twowiki.llm.outputs import read_llm_outputs as read_llm_outputs
     from twowiki.llm.parsing import parse_llm_output as parse_llm_output
-    from twowiki.metric.evaluate_records import to_metric_records as to_metric_records
+    from twowiki.metric.evaluate_records import to_evaluate_records as to_evaluate_records
     from twowiki.metric.predictions import read_predictions as read_predictions
     from twowiki.metric.report import Report as Report
     from twowiki.metric.score import score as score
@@ -60,7 +60,7 @@ _LAZY = {
     "Report": "twowiki.metric.report",
     "read_aliases": "twowiki.data.aliases",
     "read_predictions": "twowiki.metric.predictions",
-    "to_metric_records": "twowiki.metric.evaluate_records",
+    "to_evaluate_records": "twowiki.metric.evaluate_records",
     "read_llm_outputs": "twowiki.llm.outputs",
     "parse_llm_output": "twowiki.llm.parsing",
     **dict.fromkeys(

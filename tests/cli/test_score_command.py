@@ -12,7 +12,7 @@ import pytest
 
 from tests.joint_files import LADY, several, write, write_lines
 from twowiki.cli.main import main
-from twowiki.metric.results import KEYS
+from twowiki.metric.results import METRIC_NAMES
 
 HEAVY = ("torch", "datasets", "evaluate", "transformers", "numpy", "pyarrow")
 
@@ -42,7 +42,7 @@ def test_table_report_and_rows(
     assert found["metrics"]["em"] == 50.0
     lines = [json.loads(line) for line in rows.read_text().splitlines()]
     assert [line["em"] for line in lines] == [100.0, 0.0] * 3
-    assert set(KEYS) <= set(lines[0])
+    assert set(METRIC_NAMES) <= set(lines[0])
 
 
 def test_every_option_reaches_the_report(

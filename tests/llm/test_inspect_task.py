@@ -15,7 +15,7 @@ import pytest
 from tests.joint_files import LADY, gold, several, write, write_lines
 from twowiki.errors import DataError
 from twowiki.llm.outputs import read_llm_outputs
-from twowiki.metric.results import KEYS
+from twowiki.metric.results import METRIC_NAMES
 from twowiki.metric.score import score
 
 pytest.importorskip("inspect_ai")
@@ -75,9 +75,11 @@ def test_samples_and_means_equal_the_score(tmp_path: Path) -> None:
     for sample in log.samples:
         (one,) = sample.scores.values()
         row = rows[sample.metadata["gold"]["id"]]
-        assert {key: one.value[key] for key in KEYS} == {key: row[key] for key in KEYS}
+        assert {key: one.value[key] for key in METRIC_NAMES} == {
+            key: row[key] for key in METRIC_NAMES
+        }
     means = log.results.scores[0].metrics
-    for key in KEYS:
+    for key in METRIC_NAMES:
         assert means[key].value == pytest.approx(report.metrics[key], abs=1e-9)
     for kind, group in report.types.items():
         assert means[f"{kind}_joint_f1"].value == pytest.approx(group.metrics["joint_f1"], abs=1e-9)

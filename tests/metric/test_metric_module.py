@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from tests.joint_files import FACTS, LADY, ROOT, TRIPLES, gold, load_script, row_of, said, several
-from twowiki import to_metric_records
+from twowiki import to_evaluate_records
 from twowiki.data.schema import parse_record, to_row
 from twowiki.errors import DataError
-from twowiki.metric.results import KEYS
+from twowiki.metric.results import METRIC_NAMES
 from twowiki.metric.score import score
 
 FOLDER = ROOT / "metrics" / "twowiki_joint"
@@ -74,8 +74,8 @@ def test_equal_to_score(metric: Any) -> None:
     )
     assert (spoken, true) == before, "an input was changed"
     report = score(spoken, true, by_type=True, confidence=0.9, **options).to_dict()
-    assert list(found)[:16] == list(KEYS)
-    assert {key: found[key] for key in KEYS} == report["metrics"]
+    assert list(found)[:16] == list(METRIC_NAMES)
+    assert {key: found[key] for key in METRIC_NAMES} == report["metrics"]
     for name in ("by_type", "intervals", "signature", "n", "version", "matching", "seed"):
         assert found[name] == report[name]
     for name in ("missing", "subset", "data", "versions", "command", "warnings"):
@@ -86,7 +86,7 @@ def test_add_and_add_batch_and_compute_are_one(metric: Any) -> None:
     perfect, wrong = row_of(said()), row_of(said("x", [["A", 0]], [["a", "b", "c"]], "q2"), "q2")
     true = [gold(), gold(_id="q2")]
     at_once = metric.compute(predictions=[perfect, wrong], references=true)
-    assert {at_once[key] for key in KEYS} == {50.0}
+    assert {at_once[key] for key in METRIC_NAMES} == {50.0}
     for prediction, reference in zip((perfect, wrong), true, strict=True):
         metric.add(prediction=prediction, reference=reference)
     assert metric.compute() == at_once
@@ -97,14 +97,14 @@ def test_add_and_add_batch_and_compute_are_one(metric: Any) -> None:
     mixed = metric.compute(predictions=[wrong], references=true[1:])
     assert mixed == at_once
     alone = metric.compute(predictions=[perfect], references=true[:1])
-    assert {alone[key] for key in KEYS} == {100.0}
+    assert {alone[key] for key in METRIC_NAMES} == {100.0}
 
 
 def test_rows_are_matched_by_id(metric: Any) -> None:
     spoken, true = rows()
     once = metric.compute(predictions=spoken, references=true)
     turned = metric.compute(predictions=spoken[::-1], references=true)
-    assert {key: turned[key] for key in KEYS} == {key: once[key] for key in KEYS}
+    assert {key: turned[key] for key in METRIC_NAMES} == {key: once[key] for key in METRIC_NAMES}
 
 
 def test_datasets_and_lazy_columns(metric: Any) -> None:
@@ -119,7 +119,9 @@ def test_datasets_and_lazy_columns(metric: Any) -> None:
     columns = datasets.Dataset.from_list([{"said": s} for s in spoken])["said"]
     for predictions in (said_set["said"], columns, datasets.Dataset.from_list(spoken)):
         found = metric.compute(predictions=predictions, references=gold_set, by_type=True)
-        assert {key: found[key] for key in KEYS} == {key: expected[key] for key in KEYS}
+        assert {key: found[key] for key in METRIC_NAMES} == {
+            key: expected[key] for key in METRIC_NAMES
+        }
         assert found["by_type"] == expected["by_type"]
         assert found["signature"] == expected["signature"]
     assert list(expected["by_type"]) == [
@@ -134,7 +136,7 @@ def test_records_made_of_official_files_fit(metric: Any, tmp_path: Path) -> None
     del blocks["answer"]["q3"], blocks["sp"]["q3"], blocks["evidence"]["q3"]
     paths = write(tmp_path / "p.json", blocks), write(tmp_path / "dev.json", golds)
     expected = score(*paths)
-    for made in (to_metric_records(*paths), to_metric_records(blocks, golds)):
+    for made in (to_evaluate_records(*paths), to_evaluate_records(blocks, golds)):
         assert len(made["predictions"]) == len(made["references"]) == 6
         assert made["predictions"][3] == {
             "id": "q3", "answer": None, "supporting_facts": None, "evidences": None,
@@ -142,10 +144,10 @@ def test_records_made_of_official_files_fit(metric: Any, tmp_path: Path) -> None
         encoded = metric.features.encode_batch(made)
         assert len(encoded["predictions"]) == 6
         found = metric.compute(**made)
-        assert {key: found[key] for key in KEYS} == expected.metrics
+        assert {key: found[key] for key in METRIC_NAMES} == expected.metrics
         assert found["signature"] == expected.signature
     official = metric.compute(predictions=blocks, references=golds)
-    assert {key: official[key] for key in KEYS} == expected.metrics
+    assert {key: official[key] for key in METRIC_NAMES} == expected.metrics
 
 
 def test_features_are_declared(metric: Any) -> None:
@@ -160,7 +162,7 @@ def test_features_are_declared(metric: Any) -> None:
 def test_nothing_said_and_malformed_values(metric: Any) -> None:
     row = {"id": "q1", "answer": None, "supporting_facts": None, "evidences": None}
     found = metric.compute(predictions=[row], references=[gold()])
-    assert {found[key] for key in KEYS} == {0.0}
+    assert {found[key] for key in METRIC_NAMES} == {0.0}
     assert found["missing"]["count"] == 1
     odd = row_of(said(sp=[["Tavik Orrel", "0"], ["Dessa Orrel", "1"]]))
     assert metric.compute(predictions=[odd], references=[gold()])["sp_em"] == 0.0

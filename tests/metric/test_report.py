@@ -11,10 +11,13 @@ import pytest
 
 from tests.joint_files import FACTS, LADY, TRIPLES, gold, said, several, write
 from twowiki._version import __version__
+from twowiki.data.schema import Fact, Prediction, Triple, parse_record
 from twowiki.errors import DataError
+from twowiki.metric.predictions import to_official_file
 from twowiki.metric.report import Report
-from twowiki.metric.results import KEYS
-from twowiki.metric.score import score
+from twowiki.metric.results import METRIC_NAMES
+from twowiki.metric.score import score, score_examples
+from twowiki.metric.settings import ScoreSettings
 
 
 def report_of(count: int = 8, **options: object) -> Report:
@@ -77,7 +80,7 @@ def test_the_report_names_all_that_a_number_needs(tmp_path: Path) -> None:
         assert re.fullmatch("[0-9a-f]{64}", found["data"][name]["sha256"])
     assert found["missing"] == {"count": 0, "answer": 0, "sp": 0, "evidence": 0, "ids": []}
     assert found["subset"] is None
-    assert list(found["metrics"]) == list(KEYS)
+    assert list(found["metrics"]) == list(METRIC_NAMES)
     assert "intervals" not in found
 
 
@@ -144,24 +147,55 @@ def test_comparison_with_another_system() -> None:
     compared = report.comparison
     assert compared is not None
     assert compared.metrics == score(other, golds).metrics
-    assert compared.differences["em"] == report.metrics["em"] - compared.metrics["em"]
-    assert compared.p_values["em"] < 0.01
-    assert compared.p_values["sp_em"] == 1.0
+    assert compared.differences["em"].difference == report.metrics["em"] - compared.metrics["em"]
+    assert compared.differences["em"].p < 0.01
+    assert compared.differences["sp_em"].p == 1.0
     turned = score(other, golds, compare_with=blocks, rounds=2000, seed=1).comparison
     assert turned is not None
-    assert turned.p_values == compared.p_values
-    assert turned.differences["em"] == -compared.differences["em"]
+    p_values = {name: one.p for name, one in compared.differences.items()}
+    assert {name: one.p for name, one in turned.differences.items()} == p_values
+    assert turned.differences["em"].difference == -compared.differences["em"].difference
     found = report.to_dict()["comparison"]
     assert found["rounds"] == 2000
-    assert found["p_values"] == compared.p_values
+    assert found["p_values"] == p_values
     assert "difference" in report.render()
+
+
+def test_typed_examples_score_as_their_files_do() -> None:
+    golds, blocks = several(9)
+    blocks["sp"]["q1"], blocks["evidence"]["q2"] = [], []
+    examples = [parse_record(record) for record in golds]
+    predictions = {
+        example.id: Prediction(
+            blocks["answer"][example.id],
+            tuple(Fact(*fact) for fact in blocks["sp"][example.id]),
+            tuple(Triple(*triple) for triple in blocks["evidence"][example.id]),
+        )
+        for example in examples
+    }
+    settings = ScoreSettings(by_type=True, confidence=0.9, resamples=20)
+    typed = score_examples(predictions, examples, settings, compare_with=predictions).to_dict()
+    official = to_official_file(predictions)
+    assert official == blocks
+    read = score(official, golds, compare_with=official, settings=settings).to_dict()
+    assert typed == read
+    with pytest.raises(DataError, match="hidden"):
+        score_examples(predictions, [examples[0]._replace(answer=None)])
+    with pytest.raises(DataError, match="no record"):
+        score_examples(predictions, [])
+
+
+def test_an_unknown_option_is_named_with_the_nearest_one() -> None:
+    golds, blocks = several(1)
+    with pytest.raises(TypeError, match="'confidance'. Did you mean confidence"):
+        score(blocks, golds, confidance=0.9)
 
 
 def test_rows_give_the_means() -> None:
     report = report_of(7)
     rows = list(report.per_example())
     assert [row["id"] for row in rows] == [f"q{place}" for place in range(7)]
-    for key in KEYS:
+    for key in METRIC_NAMES:
         assert sum(row[key] for row in rows) / len(rows) == pytest.approx(report.metrics[key])
     assert rows[1]["type"] == "inference"
     assert rows[1]["missing"] == []

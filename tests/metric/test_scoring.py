@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.joint_files import FACTS, LADY, TRIPLES, gold, load_script, said
 from twowiki.data.schema import Fact, Prediction, Triple
 from twowiki.errors import DataError
-from twowiki.metric.evidence import EvidenceScorer, maximum_matching
-from twowiki.metric.normalization import fold_unicode, normalise_answer, normalise_name
+from twowiki.metric.evidence import EvidenceScorer, maximum_bipartite_matching
+from twowiki.metric.normalization import fold_unicode, normalize_answer, normalize_name
 from twowiki.metric.results import Gold
 from twowiki.metric.score import score
 from twowiki.metric.scoring import Scorer
@@ -211,7 +211,7 @@ def test_gold_that_repeats_a_triple() -> None:
     report = score(prediction, [record])
     assert report.metrics["evi_em"] == 0.0
     assert report.metrics["evi_f1"] == pytest.approx(200 / 3)
-    assert any("stand twice" in warning for warning in report.warnings)
+    assert any("repeated gold triples" in warning for warning in report.warnings)
     assert figures(prediction, record, matching="one_to_one")["evi_em"] == 100.0
     assert figures(prediction, record, version="1.0")["evi_em"] == 100.0
 
@@ -403,16 +403,16 @@ def test_one_to_one_is_a_maximum_matching(case: Any) -> None:
     found = figures(prediction, record, lines, matching="one_to_one")
     assert max(found.values()) <= 100.0
     assert found["evi_f1"] <= figures(prediction, record, lines)["evi_f1"] + 100.0
-    names_of = {line["Q_id"]: line["aliases"] for line in lines}
-    scorer = EvidenceScorer(ScoreSettings(), lambda name: names_of.get(name, ()))
+    aliases_of = {line["Q_id"]: line["aliases"] for line in lines}
+    scorer = EvidenceScorer(ScoreSettings(), lambda name: aliases_of.get(name, ()))
     ids = record["evidences_id"]
-    true = [tuple(map(normalise_name, triple)) for triple in record["evidences"]]
+    true = [tuple(map(normalize_name, triple)) for triple in record["evidences"]]
     unique = list(dict.fromkeys(true))
-    spoken = list({tuple(map(normalise_name, triple)) for triple in prediction["evidence"]["q1"]})
+    spoken = list({tuple(map(normalize_name, triple)) for triple in prediction["evidence"]["q1"]})
     if not unique or len(unique) + len(spoken) > 8:
         return
     pairs = [
-        {unique.index(true[place]) for place in scorer._golds_of(triple, true, ids)}
+        {unique.index(true[place]) for place in scorer._matches(triple, true, ids)}
         for triple in spoken
     ]
     places = [*range(len(unique)), *[-1] * len(spoken)]
@@ -446,20 +446,20 @@ def test_maximum_matching_against_all_choices(choices: list[list[int]]) -> None:
                 found = max(found, 1 + best(left + 1, taken | {right}))
         return found
 
-    assert maximum_matching(choices) == best(0, frozenset())
+    assert maximum_bipartite_matching(choices) == best(0, frozenset())
 
 
 def test_maximum_matching_of_thousands() -> None:
     size = 3000
     chain = [[place, place + 1] for place in range(size)] + [[0]]
-    assert maximum_matching(chain) == size + 1
+    assert maximum_bipartite_matching(chain) == size + 1
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=30))
 def test_levelling_is_that_of_the_evaluators(text: str) -> None:
-    assert normalise_answer(text) == reference.normal_answer(text)
-    assert normalise_name(text) == reference.normal_name(text)
+    assert normalize_answer(text) == reference.normal_answer(text)
+    assert normalize_name(text) == reference.normal_name(text)
     folded = fold_unicode(text)
     assert fold_unicode(folded) == folded
 
@@ -470,7 +470,7 @@ def test_named_tuples_are_scored_like_lists() -> None:
     )
     true = Gold("q1", "Brinmoor", FACTS, TRIPLES)
     row = Scorer(ScoreSettings()).score_example(prediction, true)
-    assert row.figures == (1.0,) * 16
+    assert row.metrics == (1.0,) * 16
     assert row.missing == ()
 
 

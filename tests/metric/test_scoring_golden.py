@@ -12,7 +12,8 @@ import pytest
 
 from tests.joint_files import load_script
 from twowiki.metric import evidence, normalization, scoring
-from twowiki.metric.results import ALL, EMPTY, NONE, part_of
+from twowiki.metric.report import Report
+from twowiki.metric.results import ALL, EMPTY, NONE, score_counts
 from twowiki.metric.score import score
 from twowiki.metric.scoring import Scorer
 
@@ -76,7 +77,7 @@ def test_one_to_one_never_exceeds_100_and_is_the_same_for_version_1_0() -> None:
     for case in CASES:
         arguments = (case["prediction"], case["gold"], case["aliases"])
         report = score(*arguments, version=case["version"], matching="one_to_one")
-        assert max(max(row.figures) for row in report.rows) <= 1.0
+        assert max(max(result.metrics) for result in report.results) <= 1.0
         if case["version"] == "1.0":
             assert report.metrics == score(*arguments, version="1.0").metrics
 
@@ -89,16 +90,16 @@ def empty_is_right(patch: pytest.MonkeyPatch) -> None:
 
 def recall_is_capped(patch: pytest.MonkeyPatch) -> None:
     def capped(found: int, said: int, true: int, *, exact: bool) -> Any:
-        return part_of(min(found, true), said, true, exact=exact)
+        return score_counts(min(found, true), said, true, exact=exact)
 
-    patch.setattr(evidence, "part_of", capped)
+    patch.setattr(evidence, "score_counts", capped)
 
 
 def em_ignores_extra_triples(patch: pytest.MonkeyPatch) -> None:
     def lenient(matches: int, said: int, true: int) -> Any:
-        return part_of(matches, said, true, exact=matches >= true)
+        return score_counts(matches, said, true, exact=matches >= true)
 
-    patch.setattr(evidence, "_counted", lenient)
+    patch.setattr(evidence, "_score_matches", lenient)
 
 
 def best_name_as_a_whole(patch: pytest.MonkeyPatch) -> None:
@@ -112,11 +113,11 @@ def facts_lowered_before_the_set(patch: pytest.MonkeyPatch) -> None:
 
 
 def articles_dropped_in_triples(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(evidence, "normalise_name", normalization.normalise_answer)
+    patch.setattr(evidence, "normalize_name", normalization.normalize_answer)
 
 
 def articles_kept_in_answers(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(scoring, "normalise_answer", normalization.normalise_name)
+    patch.setattr(scoring, "normalize_answer", normalization.normalize_name)
 
 
 def no_rule_for_yes_and_no(patch: pytest.MonkeyPatch) -> None:
@@ -124,11 +125,13 @@ def no_rule_for_yes_and_no(patch: pytest.MonkeyPatch) -> None:
 
 
 def gold_duplicates_collapse(patch: pytest.MonkeyPatch) -> None:
-    right = evidence.EvidenceScorer._true
+    right = evidence.EvidenceScorer._gold_triples
     patch.setattr(
-        evidence.EvidenceScorer, "_true", lambda self, gold: list(dict.fromkeys(right(self, gold)))
+        evidence.EvidenceScorer,
+        "_gold_triples",
+        lambda self, gold: list(dict.fromkeys(right(self, gold))),
     )
-    patch.setattr(evidence.EvidenceScorer, "_score_unlevelled", lambda *_: None)
+    patch.setattr(evidence.EvidenceScorer, "_score_plain_case", lambda *_: None)
 
 
 def joint_of_f1s(patch: pytest.MonkeyPatch) -> None:
@@ -152,29 +155,29 @@ class _Blanked:
 
 
 def demonyms_are_forgotten(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("twowiki.data.aliases.AliasTable.names_of", lambda self, name: tuple(
+    patch.setattr("twowiki.data.aliases.AliasTable.aliases_of", lambda self, name: tuple(
         (self._entries.get(name) or {}).get("aliases", ())
     ))  # fmt: skip
 
 
 def aliases_are_forgotten(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("twowiki.data.aliases.AliasTable.names_of", lambda *_: ())
+    patch.setattr("twowiki.data.aliases.AliasTable.aliases_of", lambda *_: ())
 
 
 def triples_are_not_a_set(patch: pytest.MonkeyPatch) -> None:
-    right = evidence.part_of
+    right = evidence.score_counts
 
     def repeated(found: int, said: int, true: int, *, exact: bool) -> Any:
         return right(found, said + 1 if said > 1 else said, true, exact=exact)
 
-    patch.setattr(evidence, "part_of", repeated)
+    patch.setattr(evidence, "score_counts", repeated)
 
 
 def support_em_ignores_extra_facts(patch: pytest.MonkeyPatch) -> None:
     def lenient(found: int, said: int, true: int, *, exact: bool) -> Any:
-        return part_of(found, said, true, exact=found >= true)
+        return score_counts(found, said, true, exact=found >= true)
 
-    patch.setattr(scoring, "part_of", lenient)
+    patch.setattr(scoring, "score_counts", lenient)
 
 
 def text_indices_are_numbers(patch: pytest.MonkeyPatch) -> None:
@@ -188,14 +191,14 @@ def text_indices_are_numbers(patch: pytest.MonkeyPatch) -> None:
 
 
 def missing_is_left_out_of_n(patch: pytest.MonkeyPatch) -> None:
-    def fewer(rows: Any, keys: Any) -> Any:
-        kept = [row for row in rows if not row.missing] or rows
+    def fewer(report: Report) -> Any:
+        kept = [one for one in report.results if not one.missing] or report.results
         return {
-            key: sum(row.figures[place] for row in kept) / len(kept) * 100
-            for place, key in enumerate(keys)
+            name: sum(one.metrics[place] for one in kept) / len(kept) * 100
+            for place, name in enumerate(report.metric_names)
         }
 
-    patch.setattr("twowiki.metric.report.means_of", fewer)
+    patch.setattr(Report, "metrics", property(fewer))
 
 
 def empty_alias_matches_nothing(patch: pytest.MonkeyPatch) -> None:

@@ -206,7 +206,7 @@ def test_rows_of_one_id() -> None:
     report = score([row, dict(row)], [gold()])
     assert report.metrics["joint_f1"] == 100.0
     assert warned(report, "repeat")
-    with pytest.raises(DataError, match="record q1: two rows of one id"):
+    with pytest.raises(DataError, match="record q1: two rows with this id differ"):
         score([row, {**row, "answer": "Oru"}], [gold()])
 
 
@@ -246,7 +246,7 @@ def test_predictions_of_another_release_are_detected(tmp_path: Path) -> None:
     ):
         report = score(beyond, true)
         assert warned(
-            report, "different releases", "1 example", "q1", "'Dessa Orrel' has 2, said 7"
+            report, "different releases", "1 example", "q1", "'Dessa Orrel' has 2, predicted 7"
         )
     for fine in (FACTS[:1], [["Dessa Orrel", -1]], [["Unknown", 9]]):
         assert not warned(score(said(sp=fine), [gold()]), "releases")
@@ -497,10 +497,10 @@ def test_forms_of_aliases(tmp_path: Path) -> None:
     ]  # fmt: skip
     for form in forms:
         table = read_aliases(form)
-        assert table.names_of("Q9001") == []
-        assert set(table.names_of("Q9002")) == {"Lady Dessa", "Veltrian"}, form
-        assert table.names_of("Q9003") == table.names_of("Q7") == []
-        assert table.names_of("Q9004") == ["Oru"]
+        assert table.aliases_of("Q9001") == []
+        assert set(table.aliases_of("Q9002")) == {"Lady Dessa", "Veltrian"}, form
+        assert table.aliases_of("Q9003") == table.aliases_of("Q7") == []
+        assert table.aliases_of("Q9004") == ["Oru"]
 
 
 @pytest.mark.parametrize(

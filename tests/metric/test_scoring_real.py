@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from twowiki.metric.results import KEYS
+from twowiki.metric.results import METRIC_NAMES
 from twowiki.metric.score import score
 
 NAMES = ("dev250_predictions.json", "dev250.json", "id_aliases.json")
@@ -42,7 +42,9 @@ def test_by_type_and_per_example(places: list[Path], expected: Any) -> None:
     rows = {row["id"]: row for row in report.per_example()}
     assert set(rows) == set(expected["per_example_v1.1"])
     for name, figures in expected["per_example_v1.1"].items():
-        assert {key: rows[name][key] for key in KEYS} == pytest.approx(figures, abs=1e-9), name
+        assert {key: rows[name][key] for key in METRIC_NAMES} == pytest.approx(figures, abs=1e-9), (
+            name
+        )
 
 
 def test_parsed_structures_give_the_same(places: list[Path], expected: Any) -> None:

@@ -20,12 +20,12 @@ from tests.joint_files import CONTEXT, FACTS, LADY, TRIPLES, gold, said, several
 from twowiki.cli.main import main
 from twowiki.data.schema import Paragraph, Prediction
 from twowiki.errors import DataError
-from twowiki.metric.error_analysis import OUTCOME_OF, OUTCOMES, SIGNS, Judge
-from twowiki.metric.gold import collect_gold
-from twowiki.metric.gold_sources import records_of
+from twowiki.metric.error_analysis import ERROR_TYPES, OUTCOME_OF, OUTCOMES, ErrorClassifier
+from twowiki.metric.gold import parse_gold
+from twowiki.metric.gold_sources import open_gold
 from twowiki.metric.predictions import read_predictions
-from twowiki.metric.results import no_names
-from twowiki.metric.score import score
+from twowiki.metric.results import no_aliases
+from twowiki.metric.score import ScoreRun, score
 from twowiki.metric.scoring import Scorer
 from twowiki.metric.settings import ScoreSettings
 from twowiki.pages.collect import EvenSample, ReportFindings, collect_findings
@@ -95,26 +95,18 @@ def read(page: str) -> Reader:
 
 
 def findings_of(golds: Any, predictions: Any, most: int = 100, **options: Any) -> ReportFindings:
-    from twowiki.data.aliases import read_aliases
-
-    names = options.pop("aliases", None)
-    labels, records, origin = records_of(golds, None, None)
-    return collect_findings(
-        read_predictions(predictions),
-        records,
-        origin,
-        labels,
-        ScoreSettings(confidence=0.95, resamples=50, **options),
-        names=None if names is None else read_aliases(names),
-        most=most,
-        seed=0,
-    )
+    aliases = options.pop("aliases", None)
+    settings = ScoreSettings(by_type=True, confidence=0.95, resamples=50, **options)
+    run = ScoreRun(read_predictions(predictions), open_gold(golds), settings, aliases=aliases)
+    return collect_findings(run, most=most, seed=0)
 
 
 def verdict(prediction: Prediction, record: dict[str, Any], **options: Any) -> tuple[str, set[str]]:
-    scorer = Scorer(ScoreSettings(**options), no_names)
-    true = collect_gold([record], records_of([record], None, None)[2]).golds[0]
-    outcome, signs = Judge(scorer).judge(prediction, true, scorer.score_example(prediction, true))
+    scorer = Scorer(ScoreSettings(**options), no_aliases)
+    true = parse_gold(record, 0)
+    outcome, signs = ErrorClassifier(scorer).classify(
+        prediction, true, scorer.score_example(prediction, true)
+    )
     return outcome, set(signs)
 
 
@@ -169,7 +161,7 @@ def test_outcomes_and_signs(prediction: Any, outcome: str, signs: set[str]) -> N
 
 
 def test_every_kind_has_a_meaning_of_its_own() -> None:
-    kinds = [*OUTCOMES, *SIGNS]
+    kinds = [*OUTCOMES, *ERROR_TYPES]
     for texts in zip(*kinds, strict=True):
         assert len(set(texts)) == len(kinds)
     assert set(OUTCOME_OF.values()) | {"no_prediction"} == {kind.key for kind in OUTCOMES}
@@ -218,21 +210,21 @@ anything = st.recursive(
     st.sampled_from(["official", "one_to_one"]),
 )
 def test_outcomes_agree_with_the_rows(said: Prediction, version: str, matching: str) -> None:
-    scorer = Scorer(ScoreSettings(version=version, matching=matching), no_names)
-    true = collect_gold([gold()], records_of([gold()], None, None)[2]).golds[0]
-    row = scorer.score_example(said, true)
-    judge = Judge(scorer)
-    outcome, signs = judge.judge(said, true, row)
-    assert outcome == OUTCOME_OF[tuple(row.figures[place] == 1 for place in (0, 4, 8))]
+    scorer = Scorer(ScoreSettings(version=version, matching=matching), no_aliases)
+    true = parse_gold(gold(), 0)
+    result = scorer.score_example(said, true)
+    judge = ErrorClassifier(scorer)
+    outcome, signs = judge.classify(said, true, result)
+    assert outcome == OUTCOME_OF[tuple(result.metrics[place] == 1 for place in (0, 4, 8))]
     assert (outcome == "all_right") <= (not signs)
-    checked = judge.check(said, true)
-    assert all(hit for _, hit in checked.true_facts) == ("sentence_missing" not in signs) or (
-        row.figures[4] == 1
+    checked = judge.match_entries(said, true)
+    assert all(hit for _, hit in checked.gold_facts) == ("sentence_missing" not in signs) or (
+        result.metrics[4] == 1
     )
     # recall of the sentences is what the checked gold sentences say
-    found = [hit for _, hit in checked.true_facts]
-    assert (sum(found) > 0) == (row.figures[7] > 0)
-    assert (sum(hit for _, hit in checked.true_triples) > 0) == (row.figures[11] > 0)
+    found = [hit for _, hit in checked.gold_facts]
+    assert (sum(found) > 0) == (result.metrics[7] > 0)
+    assert (sum(hit for _, hit in checked.gold_triples) > 0) == (result.metrics[11] > 0)
 
 
 @given(anything, anything, anything)
@@ -493,15 +485,12 @@ def test_what_cannot_be_reported_is_said(
 
 def test_a_subset_is_reported_alone() -> None:
     golds, predictions = several(6)
-    labels, records, origin = records_of(golds, None, None)
-    args = (read_predictions(predictions), records, origin, labels)
-    options: dict[str, Any] = {"names": None, "most": 9, "seed": 0}
-    found = collect_findings(*args, ScoreSettings(subset=("q1", "q4")), **options)
+    found = findings_of(golds, predictions, subset=("q1", "q4"))
     theirs = score(predictions, golds, subset=["q1", "q4"])
     assert found.report.signature == theirs.signature
     assert [one.gold.id for one in found.shown] == ["q1", "q4"]
     with pytest.raises(DataError, match="not in the gold"):
-        collect_findings(*args, ScoreSettings(subset=("q1", "zz")), **options)
+        findings_of(golds, predictions, subset=("q1", "zz"))
 
 
 def test_a_long_gold_file_goes_by(tmp_path: Path) -> None:
@@ -509,6 +498,8 @@ def test_a_long_gold_file_goes_by(tmp_path: Path) -> None:
     code = (
         "import sys, resource, json\n"
         "from twowiki.pages.collect import collect_findings\n"
+        "from twowiki.metric.gold import GoldReader\n"
+        "from twowiki.metric.score import ScoreRun\n"
         "from twowiki.metric.predictions import collect_predictions\n"
         "from twowiki.io.json_files import Source\n"
         "from twowiki.metric.settings import ScoreSettings\n"
@@ -519,8 +510,8 @@ def test_a_long_gold_file_goes_by(tmp_path: Path) -> None:
         "               'evidences_id': [], 'answer_id': None,\n"
         "               'context': [['t', [str(n) + 'x' * 20000]]]}\n"
         "said = collect_predictions({'answer': {}, 'sp': {}, 'evidence': {}}, Source('m', 'h'))\n"
-        "collect_findings(said, records(int(sys.argv[1])), Source('m', 'h'), ('comparison',),\n"
-        "       ScoreSettings(), names=None, most=20, seed=0)\n"
+        "gold = GoldReader(records(int(sys.argv[1])), Source('m', 'h'))\n"
+        "collect_findings(ScoreRun(said, gold, ScoreSettings()), most=20, seed=0)\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
     peaks = []

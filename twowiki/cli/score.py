@@ -7,7 +7,7 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -168,27 +168,19 @@ class ReportCommand(ScoreSettings):
         return 0
 
     def _findings(self) -> Any:
-        from twowiki.data.aliases import read_aliases
         from twowiki.llm.outputs import read_llm_outputs
-        from twowiki.metric.gold_sources import records_of
+        from twowiki.metric.gold_sources import open_gold
         from twowiki.metric.predictions import read_predictions
+        from twowiki.metric.score import ScoreRun
         from twowiki.pages.collect import collect_findings
 
         read = read_llm_outputs if self.from_llm else read_predictions
-        predictions = read(self.predictions)
-        names = None if self.aliases is None else read_aliases(self.aliases)
-        labels, records, origin = records_of(self.gold, self.config, self.split, whole=LARGEST_HELD)
-        return collect_findings(
-            predictions,
-            progress(records, what="scoring"),
-            origin,
-            labels,
-            settings_of(ScoreSettings, self),
-            names=names,
-            most=self.examples,
-            seed=self.seed,
-            command=shlex.join(self.command) or None,
-        )
+        gold = open_gold(self.gold, config=self.config, split=self.split, largest_held=LARGEST_HELD)
+        gold.records = progress(gold.records, what="scoring")
+        settings = replace(settings_of(ScoreSettings, self), by_type=True)
+        run = ScoreRun(read(self.predictions), gold, settings, aliases=self.aliases)
+        command = shlex.join(self.command) or None
+        return collect_findings(run, most=self.examples, seed=self.seed, command=command)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,7 +43,7 @@ class _Line(msgspec.Struct, gc=False):
 
 
 class AliasTable:
-    """Names by id: `table.names_of("Q142")`.
+    """Names by id: `table.aliases_of("Q142")`.
 
     Args:
         entries: id to an alias line, to a record with `aliases` and `demonyms`, or to names.
@@ -59,7 +59,7 @@ class AliasTable:
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
 
-    def names_of(self, name: str) -> list[str]:
+    def aliases_of(self, name: str) -> list[str]:
         """Give an id's aliases and demonyms; nothing where the id is unknown."""
         entry = self._entries.get(name)
         if entry is None:

@@ -26,7 +26,7 @@ from twowiki.generation.single_hop import (
     word_f1,
 )
 from twowiki.generation.text import bare_title
-from twowiki.metric.normalization import normalise_answer
+from twowiki.metric.normalization import normalize_answer
 
 READERS = ("majority", "question only", "one paragraph", "two hops")
 _MOST_EXAMPLES = 4000
@@ -40,7 +40,7 @@ _LATER = ("later", "more recently", "younger", "longer", "greater age", "more di
 def _answer_f1(predicted: str, gold: str) -> float:
     """Return the F1 of two answers; yes and no count as a whole."""
     if {"yes", "no"} & {predicted, gold}:
-        return float(normalise_answer(predicted) == normalise_answer(gold))
+        return float(normalize_answer(predicted) == normalize_answer(gold))
     return word_f1(predicted, gold)
 
 
@@ -117,7 +117,7 @@ def two_hop_answer(example: Example) -> str:
     later = any(word in question for word in _LATER)
     larger = _measure(relation, values[one]) > _measure(relation, values[two])
     best = one if larger == later else two
-    named = normalise_answer(best) in normalise_answer(example.question)
+    named = normalize_answer(best) in normalize_answer(example.question)
     return best if named else bare_title(best)
 
 

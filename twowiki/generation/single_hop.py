@@ -26,7 +26,7 @@ from twowiki.data.schema import Example, Paragraph
 from twowiki.errors import DataError, require_file
 from twowiki.generation.dates import MONTHS
 from twowiki.generation.samples import BRIDGE_TYPES, Question
-from twowiki.metric.normalization import normalise_answer
+from twowiki.metric.normalization import normalize_answer
 
 FOLDS = 5
 _MONTH = "|".join(MONTHS)
@@ -58,7 +58,7 @@ class Candidate(NamedTuple):
 
 def word_f1(predicted: str, gold: str) -> float:
     """Return the F1 of the words of two answers, normalized as the evaluators do."""
-    one, two = normalise_answer(predicted).split(), normalise_answer(gold).split()
+    one, two = normalize_answer(predicted).split(), normalize_answer(gold).split()
     same = sum((Counter(one) & Counter(two)).values())
     return 2 * same / (len(one) + len(two)) if same else 0.0
 
@@ -104,9 +104,9 @@ def learned_answers(
     """
     learner = _NaiveBayes()
     for number, (answer, fold) in enumerate(zip(gold, folds, strict=True)):
-        normalized = normalise_answer(answer)
+        normalized = normalize_answer(answer)
         for candidate in candidates(number):
-            right = normalise_answer(candidate.text) == normalized
+            right = normalize_answer(candidate.text) == normalized
             learner.add(candidate.features, right, fold)
     answers = []
     for number, fold in enumerate(folds):

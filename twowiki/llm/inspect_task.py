@@ -2,9 +2,9 @@
 
     inspect eval twowiki/two_wiki -T source=dev.json -T aliases=id_aliases.json --model openai/...
 
-The prompts are those of `twowiki prompt`, the texts are read as `twowiki score --from-llm` reads
-them, and the figures are those of `twowiki score`: a sample has the 16 of its row, the task their
-means (0-100), by question type too. `outputs_of` takes a log's texts back to the commands.
+The prompts are those of `twowiki prompt`, the outputs are parsed as `twowiki score --from-llm`
+does, and the metrics are those of `twowiki score`: a sample has the 16 of its example, the task
+their means (0-100), by question type too. `outputs_of` returns a log's outputs for the commands.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ from inspect_ai.solver import TaskState, generate
 from rich.markup import escape
 
 from twowiki.data.aliases import read_aliases
-from twowiki.data.schema import TWO_WIKI_TYPES, Example, Prediction
+from twowiki.data.schema import TWO_WIKI_TYPES, Example
 from twowiki.data.sources import examples_of
 from twowiki.errors import DataError
+from twowiki.io.arguments import from_values
 from twowiki.llm.parsing import UNPARSED, parse_llm_output
 from twowiki.llm.prompts import FULL_CONTEXT, draw_shots, messages_for
-from twowiki.metric.error_analysis import Judge
-from twowiki.metric.gold import gold_of
-from twowiki.metric.report import UNTYPED
-from twowiki.metric.results import KEYS, no_names
+from twowiki.metric.error_analysis import ErrorClassifier
+from twowiki.metric.gold import parse_gold
+from twowiki.metric.report import UNTYPED, metric_names
+from twowiki.metric.results import no_aliases
 from twowiki.metric.scoring import Scorer as JointScorer
 from twowiki.metric.settings import ScoreSettings
 
@@ -47,6 +48,7 @@ except ImportError:
     PrerequisiteError = Exception  # type: ignore[misc, assignment]
 
 BY_TYPE = ("f1", "sp_f1", "evi_f1", "joint_em", "joint_f1")
+_UNREAD = "unread"
 _MESSAGES = {
     "system": ChatMessageSystem,
     "user": ChatMessageUser,
@@ -58,25 +60,15 @@ class TaskError(DataError, PrerequisiteError):
     """A `DataError` that inspect-ai shows in one line, without a traceback."""
 
     def __init__(self, error: DataError) -> None:
-        DataError.__init__(
-            self,
-            error.problem,
-            file=error.file,
-            record=error.record,
-            field=error.field,
-            remedy=error.remedy,
-        )
+        DataError.__init__(self, error.problem, **_details(error))
         self.message = escape(str(self))
 
     def __reduce__(self) -> tuple[object, ...]:
-        plain = DataError(
-            self.problem,
-            file=self.file,
-            record=self.record,
-            field=self.field,
-            remedy=self.remedy,
-        )
-        return TaskError, (plain,)
+        return TaskError, (DataError(self.problem, **_details(self)),)
+
+
+def _details(error: DataError) -> dict[str, Any]:
+    return {name: getattr(error, name) for name in ("file", "record", "field", "remedy")}
 
 
 @contextmanager
@@ -99,30 +91,28 @@ def two_wiki(
     shots_from: str | None = None,
     questions: int | None = None,
     seed: int = 0,
-    version: str | float = "1.1",
-    matching: str = "official",
+    **options: Any,
 ) -> Task:
     """Ask a model the questions of a split.
 
     Args:
         source: the questions: a file, a release's zip, or a folder.
-        split: which split of it (default: validation, or the only one).
-        config: which config of a folder or zip.
+        split: the split of it (default: validation, or the only one).
+        config: the config of a folder or zip.
         aliases: the release's id_aliases.json.
         form: closed-book, gold-context or full-context.
-        shots: demonstrations before each question.
+        shots: the number of demonstrations before each question.
         shots_from: where they come from, e.g. train.json.
-        questions: the first questions alone.
+        questions: the number of questions, from the first on.
         seed: of the demonstrations' choice.
-        version: the evaluator's.
-        matching: official or one_to_one.
+        options: further fields of `ScoreSettings`: version, matching, strict, unicode, ...
 
     Raises:
-        DataError: no such data, no gold, or no demonstrations.
+        DataError: no such data, no gold, no demonstrations, or an unknown option.
     """
     examples = list(islice(examples_of(source, config, split), questions))
     if not examples:
-        raise DataError("holds no examples", file=source)
+        raise DataError("has no examples", file=source)
     shown = _shots(shots, shots_from, config, seed)
     return Task(
         dataset=MemoryDataset(
@@ -131,9 +121,14 @@ def two_wiki(
             location=str(source),
         ),
         solver=generate(),
-        scorer=joint(aliases=aliases, version=str(version), matching=matching),
+        scorer=joint(aliases=aliases, options=options),
         metadata={"form": form, "shots": shots, "source": str(source), "n": len(examples)},
     )
+
+
+def _as_text(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options with the version as text, which inspect reads as a number."""
+    return {name: str(value) if name == "version" else value for name, value in options.items()}
 
 
 def _shots(count: int, source: str | None, config: str | None, seed: int) -> Sequence[Example]:
@@ -145,7 +140,7 @@ def _shots(count: int, source: str | None, config: str | None, seed: int) -> Seq
 
 
 def sample_of(example: Example, number: int, form: str, shots: Sequence[Example] = ()) -> Sample:
-    """Make a sample: a chat, and the gold as metadata. The id of the question is not shown.
+    """Return a sample: a chat, and the gold as metadata. The question's id is not shown.
 
     Args:
         example: the question.
@@ -157,44 +152,38 @@ def sample_of(example: Example, number: int, form: str, shots: Sequence[Example]
         DataError: a question whose gold is hidden.
     """
     if not example.has_gold:
-        raise DataError(
-            "no gold answer", record=example.id, field="answer", remedy="Take a split with gold"
-        )
+        remedy = "Use a split with gold"
+        raise DataError("no gold answer", record=example.id, field="answer", remedy=remedy)
     chat: list[ChatMessage] = [
         _MESSAGES[message["role"]](content=message["content"])
         for message in messages_for(example, form, shots)
     ]
-    gold = {
-        "id": example.id,
-        "type": example.type,
-        "answer": example.answer,
-        "answer_id": example.answer_id,
-        "supporting_facts": [list(fact) for fact in example.supporting_facts],
-        "evidences": [list(triple) for triple in example.evidences],
-        "evidences_id": [list(triple) for triple in example.evidences_id],
-    }
+    gold = {name: getattr(example, name) for name in ("id", "type", "answer", "answer_id")}
+    for name in ("supporting_facts", "evidences", "evidences_id"):
+        gold[name] = [list(entry) for entry in getattr(example, name)]
     return Sample(input=chat, target=example.answer or "", id=number, metadata={"gold": gold})
 
 
 @metric
 def joint_means() -> Metric:
-    """Means of the 16 figures, some by question type, and how many texts could not be read."""
+    """Return the means of the metrics, some by question type, and the number of unread outputs."""
 
     def compute(scores: list[SampleScore]) -> Value:
         ordered = sorted(scores, key=lambda one: str(one.sample_id).zfill(12))
-        figures: dict[str, float] = {key: _mean(ordered, key) for key in KEYS}
-        for kind in (*TWO_WIKI_TYPES, UNTYPED):
-            mine = [one for one in ordered if _type_of(one) == kind]
-            if mine and len(mine) < len(ordered):
-                figures |= {f"{kind}_{key}": _mean(mine, key) for key in BY_TYPE}
-        figures["unread"] = float(sum(_value(one)["unread"] for one in ordered))
-        return figures
+        names = [name for name in (_value(ordered[0]) if ordered else ()) if name != _UNREAD]
+        means: dict[str, float] = {name: _mean(ordered, name) for name in names}
+        for type_ in (*TWO_WIKI_TYPES, UNTYPED):
+            part = [one for one in ordered if _type_of(one) == type_]
+            if part and len(part) < len(ordered):
+                means |= {f"{type_}_{name}": _mean(part, name) for name in BY_TYPE}
+        means[_UNREAD] = float(sum(_value(one)[_UNREAD] for one in ordered))
+        return means
 
     return compute
 
 
-def _mean(scores: Sequence[SampleScore], key: str) -> float:
-    return sum(_value(one)[key] for one in scores) / len(scores) if scores else 0.0
+def _mean(scores: Sequence[SampleScore], name: str) -> float:
+    return sum(_value(one)[name] for one in scores) / len(scores)
 
 
 def _value(score: SampleScore) -> dict[str, float]:
@@ -208,35 +197,36 @@ def _type_of(score: SampleScore) -> str:
 
 
 @scorer(metrics=[joint_means()])
-def joint(aliases: str | None = None, version: str = "1.1", matching: str = "official") -> Scorer:
-    """Score a model's text: answer, supporting sentences, triples, and the three together.
+def joint(aliases: str | None = None, options: dict[str, Any] | None = None) -> Scorer:
+    """Return the scorer of a model's output: answer, sentences, triples, and the three together.
 
     Args:
         aliases: the release's id_aliases.json.
-        version: the evaluator's, 1.1 or 1.0.
-        matching: official or one_to_one.
+        options: fields of `ScoreSettings`.
     """
-    names = no_names if aliases is None else read_aliases(aliases).names_of
-    inner = JointScorer(ScoreSettings(version=version, matching=matching), names)
-    judge = Judge(inner)
+    settings = from_values(ScoreSettings, _as_text(options or {}))
+    inner = JointScorer(
+        settings, no_aliases if aliases is None else read_aliases(aliases).aliases_of
+    )
+    classifier, names = ErrorClassifier(inner), metric_names(settings)
 
     async def score(state: TaskState, target: Target) -> Score:
-        read = parse_llm_output(state.output.completion)
-        said: tuple[Any, ...] = (read.answer, read.facts, read.triples)
-        prediction = Prediction(*said)
-        gold, _ = gold_of(state.metadata["gold"], int(state.sample_id) - 1, TWO_WIKI_TYPES)
-        row = inner.score_example(prediction, gold)
-        verdict = judge.judge(prediction, gold, row)
-        figures = {key: share * 100 for key, share in zip(KEYS, row.figures, strict=True)}
+        parsed = parse_llm_output(state.output.completion)
+        prediction = parsed.prediction
+        gold = parse_gold(state.metadata["gold"], int(state.sample_id) - 1)
+        result = inner.score_example(prediction, gold)
+        label = classifier.classify(prediction, gold, result)
+        metrics = {name: share * 100 for name, share in zip(names, result.metrics, strict=True)}
+        errors = ", ".join(label.error_types)
         return Score(
-            value={**figures, "unread": float(read.form == UNPARSED)},
-            answer=read.answer,
-            explanation=f"read as {read.form}; {verdict.outcome}: {', '.join(verdict.signs)}",
+            value={**metrics, _UNREAD: float(parsed.form == UNPARSED)},
+            answer=parsed.answer,
+            explanation=f"read as {parsed.form}; {label.outcome}: {errors}",
             metadata={
-                "outcome": verdict.outcome,
-                "signs": list(verdict.signs),
-                "supporting_facts": read.facts,
-                "evidences": read.triples,
+                "outcome": label.outcome,
+                "error_types": list(label.error_types),
+                "supporting_facts": parsed.facts,
+                "evidences": parsed.triples,
             },
         )
 
@@ -244,7 +234,7 @@ def joint(aliases: str | None = None, version: str = "1.1", matching: str = "off
 
 
 def outputs_of(log: str | PathLike[str]) -> Iterator[dict[str, str]]:
-    """Yield a log's raw texts as `twowiki.read_llm_outputs` takes them: id and output.
+    """Yield the raw outputs of a log as `twowiki.read_llm_outputs` reads them: id and output.
 
     Args:
         log: a file that `inspect eval` wrote.

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from twowiki.data.schema import Prediction
 from twowiki.metric.normalization import as_index
 
 JSON, CUT, HEADINGS, BARE, UNPARSED = "json", "cut_json", "headings", "bare", "unparsed"
@@ -60,6 +61,12 @@ class ParsedOutput(NamedTuple):
     facts: list[tuple[Any, ...]] | None
     triples: list[tuple[Any, ...]] | None
     form: str
+
+    @property
+    def prediction(self) -> Prediction:
+        """The output as a prediction; entries may be malformed, which the scorer accepts."""
+        parts: tuple[Any, ...] = (self.answer, self.facts, self.triples)
+        return Prediction(*parts)
 
 
 def parse_llm_output(text: Any) -> ParsedOutput:

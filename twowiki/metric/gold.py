@@ -1,26 +1,26 @@
-"""The gold side of scoring: what is true of each question, from records of any layout.
+"""The gold side of scoring: the gold of each question, from records of any layout.
 
-In: records as they were read. Out: `Gold` in the data's order. Contexts stay undecoded until
-someone asks for one. A split whose gold is hidden is refused with what to do.
+In: records as they were read, or typed examples. Out: `Gold` in the data's order, one after the
+other. Contexts stay undecoded until one is needed. Malformed records are refused with their id,
+and a split whose gold is hidden is refused with what to do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
-from twowiki.data.fields import TRIPLE_ID_NAMES, TRIPLE_NAMES, kind_of, listed
-from twowiki.data.schema import TWO_WIKI_TYPES
+from twowiki.data.fields import FACT_NAMES, TRIPLE_ID_NAMES, TRIPLE_NAMES, kind_of, listed
+from twowiki.data.schema import TWO_WIKI_TYPES, Example
 from twowiki.errors import DataError
 from twowiki.io.json_files import Source
 from twowiki.metric.results import Gold
 
 IN_MEMORY = "in memory"
-FACT_NAMES = (("title", "sent_id"),)
-HIDDEN = (
+HIDDEN_GOLD = (
     "this split has no gold: the answers of the test split are hidden. Score on the validation "
     "split (dev.json), or write the file for the authors' leaderboard with `twowiki submission "
     "PREDICTIONS TEST OUT` and send it to them: https://github.com/Alab-NII/2wikimultihop says how"
@@ -33,23 +33,10 @@ _OFFICIAL = itemgetter(
     *("question", "context"),
 )
 _FIELDS = ("answer", "supporting_facts", "evidences")
+_ABSENT = msgspec.Raw()
 
 
-class GoldSet(NamedTuple):
-    """All gold of one split."""
-
-    golds: list[Gold]
-    contexts: Sequence[Any]  # as read; `paragraphs_of` decodes one
-    source: Source
-    lacking: dict[str, int]  # field -> records that do not have it at all
-    has_ids: bool  # whether any record has Wikidata ids
-    hidden: frozenset[str] = frozenset()  # ids of records without a gold answer
-
-
-ABSENT, PRESENT = msgspec.Raw(), msgspec.Raw(b'""')
-
-
-class RawGold(msgspec.Struct, gc=False):
+class GoldRecord(msgspec.Struct, gc=False):
     """What scoring needs of a record, as it was read; of a JSON file nothing else is decoded."""
 
     official_id: Any = msgspec.field(default=None, name="_id")
@@ -60,74 +47,82 @@ class RawGold(msgspec.Struct, gc=False):
     supporting_facts: Any = msgspec.UNSET
     evidences: Any = msgspec.UNSET
     evidences_id: Any = None
-    question: msgspec.Raw = ABSENT
-    context: msgspec.Raw = ABSENT
+    question: msgspec.Raw = _ABSENT
+    context: msgspec.Raw = _ABSENT
 
 
-def collect_gold(
-    records: Iterable[Any], source: Source, labels: Sequence[str] = TWO_WIKI_TYPES
-) -> GoldSet:
-    """Turn records into gold.
+class GoldReader:
+    """The gold of one split, read record by record; at the end it is checked as a whole.
+
+    Iterating yields pairs: a `Gold`, and the record it comes from (with `answer`, `question` and
+    `context` as they were read).
 
     Args:
-        records: `RawGold` structs or mappings.
-        source: where they came from.
+        records: `GoldRecord` structs, mappings or examples.
+        source: where they come from.
         labels: the names behind a `type` that is a number.
+
+    Attributes:
+        count: the number of records read so far.
+        ids: their ids, in order.
+        lacking: by field, the number of records that do not have it at all.
+        has_ids: whether any record has Wikidata ids.
     """
-    golds: list[Gold] = []
-    contexts: list[Any] = []
-    hidden: list[str] = []
-    blank = True
-    lacking: dict[str, int] = {}
-    unset = msgspec.UNSET
-    for number, record in enumerate(records):
-        raw = record if type(record) is RawGold else _raw_of(record, number)
-        gold = _gold_of(raw, number, labels)
-        golds.append(gold)
-        contexts.append(raw.context)
-        if raw.answer is None or raw.answer is unset:
-            hidden.append(gold.id)
-        elif gold.answer or gold.supporting_facts or gold.evidences or raw.question is ABSENT:
-            blank = False
+
+    def __init__(
+        self,
+        records: Iterable[Any],
+        source: Source = Source(IN_MEMORY, ""),  # noqa: B008
+        labels: Sequence[str] = TWO_WIKI_TYPES,
+    ) -> None:
+        self.source = source
+        self.records, self._labels = records, labels
+        self.count = 0
+        self.ids: dict[str, None] = {}
+        self.lacking: dict[str, int] = {}
+        self.has_ids = False
+        self._hidden, self._blank = 0, True
+
+    def __iter__(self) -> Iterator[tuple[Gold, GoldRecord | Example]]:
+        for record in self.records:
+            if isinstance(record, Example):
+                yield self._add(Gold.of(record), record), record
+            else:
+                raw = record if type(record) is GoldRecord else _record_of(record, self.count)
+                gold = parse_gold(raw, self.count, self._labels)
+                self._count_lacking(raw)
+                yield self._add(gold, raw), raw
+        if not self.count:
+            raise DataError("the gold has no record", remedy="Use a split with at least one")
+        if self._hidden == self.count or (self._blank and not self._hidden):
+            raise DataError(HIDDEN_GOLD)
+
+    def _add(self, gold: Gold, record: GoldRecord | Example) -> Gold:
+        self.count += 1
+        self.ids[gold.id] = None
+        if is_hidden(record):
+            self._hidden += 1
+        elif gold.answer or gold.supporting_facts or gold.evidences or record.question is _ABSENT:
+            self._blank = False
+        if gold.answer_id or gold.evidences_id:
+            self.has_ids = True
+        return gold
+
+    def _count_lacking(self, raw: GoldRecord) -> None:
+        unset = msgspec.UNSET
         if raw.answer is unset or raw.supporting_facts is unset or raw.evidences is unset:
             for name in _FIELDS:
                 if getattr(raw, name) is unset:
-                    lacking[name] = lacking.get(name, 0) + 1
-    if not golds:
-        raise DataError("the gold holds no record", remedy="Give a split with at least one")
-    if len(hidden) == len(golds) or (blank and not hidden):
-        raise DataError(HIDDEN)
-    has_ids = any(gold.answer_id or gold.evidences_id for gold in golds)
-    return GoldSet(golds, contexts, source, lacking, has_ids, frozenset(hidden))
+                    self.lacking[name] = self.lacking.get(name, 0) + 1
 
 
-def gold_of(record: Any, number: int, labels: Sequence[str]) -> tuple[Gold, RawGold]:
-    """Give one record's gold, and the record as scoring reads it (for who streams).
-
-    Args:
-        record: a `RawGold` struct or a mapping.
-        number: its place, for errors.
-        labels: the names behind a `type` that is a number.
-    """
-    raw = record if type(record) is RawGold else _raw_of(record, number)
-    return _gold_of(raw, number, labels), raw
+def is_hidden(record: GoldRecord | Example) -> bool:
+    """Return whether a record has no gold answer."""
+    return record.answer is None or record.answer is msgspec.UNSET
 
 
-def refuse_hidden(true: GoldSet) -> None:
-    """Refuse gold of which some records have no answer; the first one is named."""
-    names = [gold.id for gold in true.golds if gold.id in true.hidden]
-    if names:
-        raise DataError(
-            f"no gold answer ({len(names)} of {len(true.golds)} records have none)",
-            file=None if true.source.name == IN_MEMORY else true.source.name,
-            record=names[0],
-            field="answer",
-            remedy="Score the records that have one: name their ids in a subset file (--subset)",
-        )
-
-
-def _raw_of(record: Any, number: int) -> RawGold:
-    """Give what scoring needs of a mapping (or anything that turns into one)."""
+def _record_of(record: Any, number: int) -> GoldRecord:
+    """Return what scoring needs of a mapping (or anything that turns into one)."""
     if hasattr(record, "_asdict"):
         record = record._asdict()
     if type(record) is not dict and not isinstance(record, Mapping):
@@ -138,12 +133,12 @@ def _raw_of(record: Any, number: int) -> RawGold:
             '"evidences", as in dev.json',
         )
     try:  # the release's own records, in one step
-        name, kind, answer, answer_id, facts, triples, ids, _, context = _OFFICIAL(record)
-        return RawGold(name, None, kind, answer, answer_id, facts, triples, ids, PRESENT, context)
+        record_id, type_, answer, answer_id, facts, triples, ids, *rest = _OFFICIAL(record)
+        return GoldRecord(record_id, None, type_, answer, answer_id, facts, triples, ids, *rest)
     except KeyError:
         pass
     get, unset = record.get, msgspec.UNSET
-    return RawGold(
+    return GoldRecord(
         get("_id"),
         get("id"),
         get("type"),
@@ -152,51 +147,55 @@ def _raw_of(record: Any, number: int) -> RawGold:
         get("supporting_facts", unset),
         get("evidences", unset),
         get("evidences_id"),
-        PRESENT if "question" in record else ABSENT,
-        get("context", ABSENT),
+        get("question", _ABSENT),
+        get("context", _ABSENT),
     )
 
 
-def _gold_of(raw: RawGold, number: int, labels: Sequence[str]) -> Gold:
-    name = raw.official_id if raw.official_id is not None else raw.id
-    if type(name) is not str:
-        raise _bad_id(raw, name, number)
+def parse_gold(
+    record: GoldRecord | Mapping[str, Any], number: int, labels: Sequence[str] = TWO_WIKI_TYPES
+) -> Gold:
+    """Return the gold of one record.
+
+    Args:
+        record: the record.
+        number: its position, for errors.
+        labels: the names behind a `type` that is a number.
+    """
+    raw = record if isinstance(record, GoldRecord) else _record_of(record, number)
+    record_id = raw.official_id if raw.official_id is not None else raw.id
+    if type(record_id) is not str:
+        raise _id_error(raw, record_id, number)
     answer, facts = raw.answer, raw.supporting_facts
     triples, ids = raw.evidences, raw.evidences_id
     try:
         return Gold(
-            name,
+            record_id,
             answer if type(answer) is str else _text(answer),
-            facts if _official(facts) else entries_of(facts, "supporting_facts", FACT_NAMES),
-            triples if _official(triples) else entries_of(triples, "evidences", TRIPLE_NAMES),
+            facts if _official(facts) else _entries(facts, "supporting_facts", FACT_NAMES),
+            triples if _official(triples) else _entries(triples, "evidences", TRIPLE_NAMES),
             raw.type if raw.type is None else _type_of(raw.type, labels),
             raw.answer_id if type(raw.answer_id) is str else None,
-            ids if _official(ids) else entries_of(ids, "evidences_id", TRIPLE_ID_NAMES),
+            ids if _official(ids) else _entries(ids, "evidences_id", TRIPLE_ID_NAMES),
         )
     except DataError as error:
         raise DataError(
-            error.problem, record=name, field=error.field, remedy=error.remedy
+            error.problem, record=record_id, field=error.field, remedy=error.remedy
         ) from None
 
 
 def _official(value: Any) -> bool:
-    """Tell a list of lists (or an empty list), which is used as it stands."""
+    """Return whether a value is a list of lists (or an empty list), which is used as it is."""
     return type(value) is list and (not value or type(value[0]) is list)
 
 
-def entries_of(value: Any, field: str, layouts: Sequence[Sequence[str]]) -> list[Any]:
-    """Give a list's entries, structs turned into tuples in the order of the layout's names.
-
-    Args:
-        value: a list, a struct of lists, JSON text, or nothing.
-        field: the field's name, for errors.
-        layouts: the names that a struct may have.
-    """
+def _entries(value: Any, field: str, layouts: Sequence[Sequence[str]]) -> list[Any]:
+    """Return the entries of a list, with structs as tuples in the order of a layout's names."""
     if not value or value is msgspec.UNSET:
         return []
-    entries = listed(value, field)
     return [
-        _entry(entry, field, layouts) if isinstance(entry, Mapping) else entry for entry in entries
+        _entry(entry, field, layouts) if isinstance(entry, Mapping) else entry
+        for entry in listed(value, field)
     ]
 
 
@@ -229,23 +228,23 @@ def _type_of(value: Any, labels: Sequence[str]) -> str | None:
     return None
 
 
-def _bad_id(raw: RawGold, name: Any, number: int) -> DataError:
-    if name is None and raw.answer is not msgspec.UNSET and isinstance(raw.answer, Mapping):
+def _id_error(raw: GoldRecord, record_id: Any, number: int) -> DataError:
+    if record_id is None and isinstance(raw.answer, Mapping):
         return DataError(
             "this is a prediction file, not gold", remedy="The order is PREDICTIONS GOLD [ALIASES]"
         )
-    found = "no id" if name is None else f"the id is {kind_of(name)}, not a text"
+    found = "no id" if record_id is None else f"the id is {kind_of(record_id)}, not a text"
     return DataError(
         found, record=f"number {number}", field="_id", remedy="Every gold record needs an '_id'"
     )
 
 
-def length_of(context: Any, title: str) -> int | None:
-    """Give the number of sentences of a paragraph; None where the context does not tell.
+def sentence_count(context: Any, title: str) -> int | None:
+    """Return the number of sentences of a paragraph; None where the context does not show it.
 
     Args:
         context: a context as it was read: lists, structs, undecoded JSON or an Arrow value.
-        title: the paragraph's title, as it stands.
+        title: the paragraph's title, unchanged.
     """
     if type(context) is list and context and type(context[0]) is list:
         entries: Any = context

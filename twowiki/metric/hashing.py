@@ -17,27 +17,28 @@ _encode = msgspec.json.Encoder().encode
 
 
 class GoldHash:
-    """Hashes what the 16 figures depend on, a record at a time; the records' order is no matter."""
+    """Hashes what the 16 metrics depend on, record by record, whatever the records' order."""
 
     def __init__(self) -> None:
         self._lines: list[bytes] = []
 
     def add(self, gold: Gold) -> None:
-        """Take a record in; its question type and context move no figure."""
+        """Add a record; its question type and context do not affect the metrics."""
         self._lines.append(_json([gold.id, gold.answer, gold.answer_id, *gold[2:4], gold[6]]))
 
     def hexdigest(self) -> str:
-        """Give the hash of all records taken in."""
+        """Return the hash of all records added."""
         return hashlib.sha256(b"\n".join(sorted(self._lines))).hexdigest()
 
 
-def hash_of_predictions(said: PredictionSet) -> str:
-    """Hash what is said, as it stands."""
-    return hashlib.sha256(_json([said.answers, said.facts, said.triples])).hexdigest()
+def hash_of_predictions(predictions: PredictionSet) -> str:
+    """Return the hash of predictions as they were read."""
+    parts = [predictions.answers, predictions.facts, predictions.triples]
+    return hashlib.sha256(_json(parts)).hexdigest()
 
 
 def hash_of_texts(texts: Iterable[str]) -> str:
-    """Hash texts in the given order."""
+    """Return the hash of texts in the given order."""
     digest = hashlib.sha256()
     for text in texts:
         digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
@@ -45,12 +46,12 @@ def hash_of_texts(texts: Iterable[str]) -> str:
 
 
 def hashed(source: Source, hash_of: Callable[[], str]) -> Source:
-    """Give a source its content's hash where it has none (it was no file)."""
+    """Return a source with a hash of its content where it has none, because it was not a file."""
     return source if source.sha256 else source._replace(sha256=hash_of())
 
 
 def _json(value: Any) -> bytes:
-    """Encode a value; what JSON does not know is written as Python shows it."""
+    """Encode a value; what JSON cannot hold is written as Python shows it."""
     try:
         return _encode(value)
     except (TypeError, ValueError, OverflowError):

@@ -1,8 +1,9 @@
-"""The evaluators' two ways of levelling spelling, remembered, and an optional Unicode folding.
+"""The evaluators' two normal forms of a text, cached, and an optional folding of Unicode.
 
-In: texts as they stand in gold and predictions. Out: the form in which they are compared. Letters
-that only Unicode knows (typographic dashes and quotes, accents, however composed) stay and count,
-as they do upstream, unless `fold_unicode` was asked for.
+In: texts as they are in gold and predictions. Out: the form in which they are compared.
+Typographic dashes and quotes and accents, however composed, are kept and count, as they do
+upstream, unless `fold_unicode` is used. Malformed facts and triples are read here too: they match
+nothing, and nothing is raised.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _QUOTES = str.maketrans({**dict.fromkeys("‘’‚‛′‹›´", "'"), **dict.fromkeys("“”„‟″«»", '"')})  # noqa: RUF001
 
 
-def normalise_answer(text: str) -> str:
-    """Lower case, drop ASCII punctuation, drop the words a, an, the, and single the blanks."""
+def normalize_answer(text: str) -> str:
+    """Lower-case, drop ASCII punctuation and the words a, an, the, and collapse spaces."""
     low = text.lower()
-    if low.replace(" ", "").isalnum():  # most texts are words alone, which is quicker to see
+    if low.replace(" ", "").isalnum():  # most texts are plain words: a faster way
         words = low.split()
         return " ".join(
             words if _WORDS.isdisjoint(words) else [w for w in words if w not in _WORDS]
@@ -31,8 +32,8 @@ def normalise_answer(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", _PUNCTUATION.sub("", low)).split())
 
 
-def normalise_name(text: str) -> str:
-    """Lower case, drop ASCII punctuation, single the blanks; articles are kept (evidence)."""
+def normalize_name(text: str) -> str:
+    """Lower-case, drop ASCII punctuation, collapse spaces; articles are kept (evidence)."""
     low = text.lower()
     if not low.replace(" ", "").isalnum():
         low = _PUNCTUATION.sub("", low)
@@ -40,9 +41,9 @@ def normalise_name(text: str) -> str:
 
 
 def start_of(text: str) -> str:
-    """Give a text's first letter as both levellings leave it, "" where that takes levelling.
+    """Return a text's first letter as both normal forms have it, "" where that is not certain.
 
-    Texts whose starts are known and differ are different names: most comparisons end here. (Not
+    Texts whose starts are certain and differ are different names: most comparisons end here. (Not
     for answers, which may lose a leading article, nor for folded texts.)
     """
     first = text[:1].lower()
@@ -50,46 +51,47 @@ def start_of(text: str) -> str:
 
 
 def fold_unicode(text: str) -> str:
-    """Make typographic variants equal: composed letters, dashes, quotes, blanks, invisible signs.
+    """Unify typographic variants: composed letters, dashes, quotes, spaces, invisible characters.
 
     Compatibility forms are composed (NFKC), every dash becomes `-`, every quote `'` or `"`, and
-    format characters (zero-width joiners, soft hyphens, byte order marks) go. Accents stay.
+    format characters (zero-width joiners, soft hyphens, byte order marks) are dropped. Accents are
+    kept.
     """
     if text.isascii():
         return text
-    kinds = [
+    categories = [
         (unicodedata.category(letter), letter)
         for letter in unicodedata.normalize("NFKC", text.translate(_QUOTES))
     ]
     return "".join(
-        "-" if kind == "Pd" or letter == "\u2212" else letter
-        for kind, letter in kinds
-        if kind != "Cf"
+        "-" if category == "Pd" or letter == "\u2212" else letter
+        for category, letter in categories
+        if category != "Cf"
     )
 
 
-def leveller(level: Callable[[str], str], *, fold: bool) -> Callable[[str], str]:
-    """Give a levelling, with typographic variants made equal first where asked for."""
-    return (lambda text: level(fold_unicode(text))) if fold else level
+def normalizer(normalize: Callable[[str], str], *, fold: bool) -> Callable[[str], str]:
+    """Return a normalization that folds typographic variants first if `fold` is set."""
+    return (lambda text: normalize(fold_unicode(text))) if fold else normalize
 
 
-class Remembered(dict[str, str]):
-    """A levelling that works out each text once: `remembered[text]`. For texts that come again."""
+class CachedNormalizer(dict[str, str]):
+    """A normalization that computes each text once, for texts that repeat: `cached[text]`."""
 
-    def __init__(self, level: Callable[[str], str]) -> None:
+    def __init__(self, normalize: Callable[[str], str]) -> None:
         super().__init__()
-        self._level = level
+        self._normalize = normalize
 
     def __missing__(self, text: str) -> str:
-        form = self[text] = self._level(text)
+        form = self[text] = self._normalize(text)
         return form
 
 
 _INDEX = re.compile(r"\s*[+-]?[0-9]{1,9}\s*")
 
 
-def odd_facts(facts: Any, title_form: Callable[[str], str]) -> list[tuple[Any, ...]]:
-    """Give distinct facts with levelled titles; what has no title stands for itself alone."""
+def malformed_facts(facts: Any, title_form: Callable[[str], str]) -> list[tuple[Any, ...]]:
+    """Return distinct facts with normalized titles; what has no title equals only itself."""
     distinct: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     for fact in facts if isinstance(facts, Iterable) else [facts]:
         try:
@@ -101,8 +103,8 @@ def odd_facts(facts: Any, title_form: Callable[[str], str]) -> list[tuple[Any, .
     return list(distinct.values())
 
 
-def text_of(value: Any) -> str:
-    """Give a text, or a number's digits; raise `TypeError` for anything else."""
+def answer_text(value: Any) -> str:
+    """Return a text, or a number as text; raise `TypeError` for anything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, int | float):
@@ -110,20 +112,20 @@ def text_of(value: Any) -> str:
     raise TypeError(f"not a text: {value!r}")
 
 
-def odd_triples(triples: Any, level: Callable[[str], str]) -> set[tuple[str, ...]]:
-    """Give distinct levelled triples, numbers read as text; one with another part is odd."""
+def malformed_triples(triples: Any, normalize: Callable[[str], str]) -> set[tuple[str, ...]]:
+    """Return distinct normalized triples, numbers as text; other values equal only themselves."""
     distinct: set[tuple[str, ...]] = set()
     for triple in triples if isinstance(triples, Iterable) else [triples]:
         try:
             if isinstance(triple, str):
-                distinct.add(tuple(level(triple)))
+                distinct.add(tuple(normalize(triple)))
             else:
-                distinct.add(tuple([level(text_of(part)) for part in triple]))
+                distinct.add(tuple([normalize(answer_text(part)) for part in triple]))
         except TypeError:
             distinct.add(("malformed", repr(triple)))
     return distinct
 
 
 def as_index(value: Any) -> Any:
-    """Read a sentence id written as text; anything else stays."""
+    """Return a sentence id written as text as a number; anything else is returned as it is."""
     return int(value) if isinstance(value, str) and _INDEX.fullmatch(value) else value

@@ -1,7 +1,8 @@
-"""What a system says, from any of its forms, as one `Prediction` for each question.
+"""The predictions of a system, from any of their forms, as one `Prediction` per question.
 
 In: the official file `{"answer": {id: ...}, "sp": ..., "evidence": ...}`, rows of the data set's
-shape (a list, JSON lines, Parquet), or `{id: Prediction}`. Out: a `PredictionSet`. A file of
+shape (a list, JSON lines, Parquet), or `{id: Prediction}`. Out: a `PredictionSet`; and back, the
+official file (`to_official_file`) and the file for the leaderboard (`make_submission`). A file of
 another shape is refused with the expected keys; single values that cannot be used are kept, and
 score 0.
 """
@@ -15,7 +16,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from twowiki.data.fields import TRIPLE_NAMES, kind_of, listed
+from twowiki.data.fields import FACT_NAMES, TRIPLE_NAMES, kind_of, listed
 from twowiki.data.schema import Example, Prediction
 from twowiki.errors import DataError
 from twowiki.io.json_files import (
@@ -26,7 +27,7 @@ from twowiki.io.json_files import (
     read_bytes,
     utf8,
 )
-from twowiki.metric.gold import FACT_NAMES, IN_MEMORY, GoldSet
+from twowiki.metric.gold import IN_MEMORY
 
 BLOCKS = ("answer", "sp", "evidence")
 ROW_FIELDS = {"answer": ("answer",), "sp": ("supporting_facts", "sp"),
@@ -37,7 +38,6 @@ EXPECTED = (
     '"supporting_facts": [{"title": "title", "sent_id": 0}], "evidences": [{"subject": "s", '
     '"relation": "r", "object": "o"}]}, with null for a part that your system leaves out'
 )
-NOTHING = Prediction(None, None, None)
 
 PredictionSource = str | PathLike[str] | Mapping[str, Any] | Iterable[Any]
 
@@ -47,12 +47,12 @@ class PredictionSet:
     """Predictions by question id.
 
     Attributes:
-        answers, facts, triples: each part's values by id, as they were read; None stands for a
+        answers, facts, triples: the values of each part by id, as they were read; None for a
             part that the system leaves out.
         source: where they came from.
         absent: the parts that are given for no question at all.
-        repeated: how many rows only repeated another one.
-        notes: what a reader has to say about them.
+        repeated: the number of rows that only repeated another one.
+        notes: what their reader has to report.
     """
 
     answers: Mapping[str, Any]
@@ -63,12 +63,28 @@ class PredictionSet:
     repeated: int = 0
     notes: tuple[str, ...] = ()
 
-    def of(self, name: str) -> Prediction:
-        """Give what is said about one question."""
-        return Prediction(self.answers.get(name), self.facts.get(name), self.triples.get(name))
+    @classmethod
+    def of_typed(
+        cls, predictions: Mapping[str, Prediction], source: Source | None = None, repeated: int = 0
+    ) -> PredictionSet:
+        """Return the set of predictions that need no reading."""
+        values: list[dict[str, Any]] = [
+            {example_id: one[number] for example_id, one in predictions.items()}
+            for number in range(len(BLOCKS))
+        ]
+        named = zip(BLOCKS, values, strict=True)
+        absent = [block for block, part in named if part and not any_given(part)]
+        source = source or Source(IN_MEMORY, "")
+        return cls(values[0], values[1], values[2], source, tuple(absent), repeated)
+
+    def of(self, example_id: str) -> Prediction:
+        """Return the prediction for one question."""
+        return Prediction(
+            self.answers.get(example_id), self.facts.get(example_id), self.triples.get(example_id)
+        )
 
     def ids(self) -> dict[str, None]:
-        """Give all ids that any part speaks of, in order."""
+        """Return the ids of all parts, in order."""
         return dict.fromkeys((*self.answers, *self.facts, *self.triples))
 
 
@@ -87,23 +103,23 @@ def read_predictions(source: PredictionSource | PredictionSet) -> PredictionSet:
         return source
     if not isinstance(source, str | PathLike):
         return collect_predictions(source, Source(IN_MEMORY, ""))
-    place = Path(source)
+    path = Path(source)
     try:
-        if place.suffix.lower() == ".parquet":
+        if path.suffix.lower() == ".parquet":
             from twowiki.data.sources import read_raw
             from twowiki.io.files import sha256_of
 
-            rows = list(read_raw(place))
-            return collect_predictions(rows, Source(str(source), sha256_of(place)))
+            rows = list(read_raw(path))
+            return collect_predictions(rows, Source(str(source), sha256_of(path)))
         with collector_paused():
-            data, origin = read_bytes(place)
-            return collect_predictions(parse_predictions(utf8(data, place), place), origin)
+            data, origin = read_bytes(path)
+            return collect_predictions(_parse_values(utf8(data, path), path), origin)
     except DataError as error:
-        raise error.at(place) from None
+        raise error.at(path) from None
 
 
-def parse_predictions(data: bytes, path: Path) -> Any:
-    """Parse a file's bytes: one JSON value, or one a line."""
+def _parse_values(data: bytes, path: Path) -> Any:
+    """Parse the bytes of a file: one JSON value, or one per line."""
     if data.lstrip()[:1] == b"[":
         return parse_json(data, path)
     values = parse_values(data, path)
@@ -113,7 +129,7 @@ def parse_predictions(data: bytes, path: Path) -> Any:
 
 
 def collect_predictions(value: Any, source: Source) -> PredictionSet:
-    """Turn a parsed prediction into a `PredictionSet`."""
+    """Return the `PredictionSet` of a parsed file or a structure."""
     if isinstance(value, Mapping):
         if any(block in value for block in BLOCKS) and _id_of(value) is None:
             return _of_blocks(value, source)
@@ -130,10 +146,10 @@ def _id_of(row: Mapping[str, Any]) -> Any:
     return next((row[name] for name in ("_id", "id") if row.get(name) is not None), None)
 
 
-def _row_of(name: str, entry: Any) -> dict[str, Any]:
+def _row_of(example_id: str, entry: Any) -> dict[str, Any]:
     if isinstance(entry, Prediction):
-        return {"id": name, **entry._asdict()}
-    return {**entry, "id": name}
+        return {"id": example_id, **entry._asdict()}
+    return {**entry, "id": example_id}
 
 
 def _of_blocks(value: Mapping[str, Any], source: Source) -> PredictionSet:
@@ -151,7 +167,7 @@ def _of_blocks(value: Mapping[str, Any], source: Source) -> PredictionSet:
 
 
 def _without_structs(triples: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Turn triples given as objects into tuples; the evaluators die on these."""
+    """Return triples with objects as tuples; the evaluators fail on objects."""
     lists = [value for value in triples.values() if isinstance(value, list | tuple)]
     if not any(issubclass(kind, Mapping) for kind in set(map(type, chain.from_iterable(lists)))):
         return triples
@@ -164,47 +180,42 @@ def _without_structs(triples: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _of_rows(rows: Sequence[Any], source: Source) -> PredictionSet:
-    found: dict[str, tuple[Any, ...]] = {}
+    found: dict[str, Prediction] = {}
     for number, row in enumerate(rows):
-        name = row_id(row, number)
-        values = tuple([row_part(row, block, name) for block in BLOCKS])
-        if found.setdefault(name, values) != values:
+        example_id = row_id(row, number)
+        values = row_prediction(row, example_id)
+        if found.setdefault(example_id, values) != values:
             raise DataError(
-                "two rows of one id say different things",
-                record=name,
+                "two rows with this id differ",
+                record=example_id,
                 remedy="Keep one row for each question",
             )
-    refuse_lacking(rows)
-    answers, facts, triples = (
-        {name: values[place] for name, values in found.items()} for place in range(len(BLOCKS))
-    )
-    blocks = zip(BLOCKS, (answers, facts, triples), strict=True)
-    absent = tuple([name for name, block in blocks if block and not any_given(block)])
-    return PredictionSet(answers, facts, triples, source, absent, len(rows) - len(found))
+    check_row_fields(rows)
+    return PredictionSet.of_typed(found, source, len(rows) - len(found))
 
 
-def any_given(block: Mapping[str, Any]) -> bool:
-    """Tell whether a part is given for any question."""
-    return any(part is not None for part in block.values())
+def any_given(part: Mapping[str, Any]) -> bool:
+    """Return whether a part is given for any question."""
+    return any(value is not None for value in part.values())
 
 
 def row_id(row: Any, number: int) -> str:
-    """Give a row's id, or say what is wrong with the row."""
+    """Return the id of a row, or raise what is wrong with it."""
     if not isinstance(row, Mapping):
         raise DataError(
             f"expected a row (an object), got {kind_of(row)}",
             record=f"number {number}",
             remedy=EXPECTED,
         )
-    name = _id_of(row)
-    if not isinstance(name, str):
-        found = "no id" if name is None else f"the id is {kind_of(name)}, not a text"
+    example_id = _id_of(row)
+    if not isinstance(example_id, str):
+        found = "no id" if example_id is None else f"the id is {kind_of(example_id)}, not a text"
         raise DataError(found, record=f"number {number}", field="id", remedy=EXPECTED)
-    return name
+    return example_id
 
 
-def refuse_lacking(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse rows none of which has a field for some part."""
+def check_row_fields(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Raise if none of the rows has a field for some part."""
     lacking = [
         names[0] for names in ROW_FIELDS.values()
         if rows and not any(name in row for row in rows for name in names)
@@ -214,10 +225,13 @@ def refuse_lacking(rows: Sequence[Mapping[str, Any]]) -> None:
         raise DataError(f"not a prediction: {problem}", remedy=EXPECTED)
 
 
-def row_part(row: Mapping[str, Any], block: str, record: str) -> Any:
-    """Give a row's value for a part, structs turned into tuples; None where it has none."""
-    names = ROW_FIELDS[block]
-    name = next((name for name in names if row.get(name) is not None), None)
+def row_prediction(row: Mapping[str, Any], example_id: str) -> Prediction:
+    """Return the prediction of a row, with structs as tuples and None for absent parts."""
+    return Prediction(*[_row_part(row, block, example_id) for block in BLOCKS])
+
+
+def _row_part(row: Mapping[str, Any], block: str, example_id: str) -> Any:
+    name = next((name for name in ROW_FIELDS[block] if row.get(name) is not None), None)
     if name is None:
         return None
     if block == "answer":
@@ -227,12 +241,12 @@ def row_part(row: Mapping[str, Any], block: str, record: str) -> Any:
         return [_entry(entry, layouts) for entry in listed(row[name], name)]
     except DataError as error:
         raise DataError(
-            error.problem, record=record, field=name, remedy=error.remedy or EXPECTED
+            error.problem, record=example_id, field=name, remedy=error.remedy or EXPECTED
         ) from None
 
 
 def _entry(entry: Any, layouts: Sequence[Sequence[str]]) -> Any:
-    """Give a struct's values in the layout's order; one without them stands as it is."""
+    """Return the values of a struct in the layout's order; one without them is kept."""
     if isinstance(entry, Mapping):
         for names in layouts:
             if any(name in entry for name in names):
@@ -240,10 +254,22 @@ def _entry(entry: Any, layouts: Sequence[Sequence[str]]) -> Any:
     return entry
 
 
-def extra_ids(said: PredictionSet, true: GoldSet) -> tuple[str, ...]:
-    """Give the predicted ids that the gold does not know, in the predictions' order."""
-    known = {gold.id for gold in true.golds}
-    return tuple([name for name in said.ids() if name not in known])
+def to_official_values(prediction: Prediction) -> tuple[str, list[list[Any]], list[list[str]]]:
+    """Return an answer, facts and triples as the official file has them; None becomes empty."""
+    return (
+        prediction.answer or "",
+        [list(fact) for fact in prediction.supporting_facts or ()],
+        [list(triple) for triple in prediction.evidences or ()],
+    )
+
+
+def to_official_file(predictions: Mapping[str, Prediction]) -> dict[str, dict[str, Any]]:
+    """Return the content of the official prediction file: answer, sp and evidence by id."""
+    blocks: dict[str, dict[str, Any]] = {block: {} for block in BLOCKS}
+    for example_id, prediction in predictions.items():
+        for block, value in zip(BLOCKS, to_official_values(prediction), strict=True):
+            blocks[block][example_id] = value
+    return blocks
 
 
 CONTACT = "https://github.com/Alab-NII/2wikimultihop"
@@ -254,83 +280,70 @@ NEXT_STEPS = (
 )
 
 
-class Submission(NamedTuple):
+class LeaderboardFile(NamedTuple):
     """The official dict, and what was left out or is doubtful."""
 
     blocks: dict[str, dict[str, Any]]
     missing: list[str]
-    unknown_titles: list[str]  # ids with a fact whose title the context lacks
+    unknown_titles: list[str]  # ids with a fact whose title is not in the context
     extra: int
 
 
 def make_submission(
-    said: PredictionSet, questions: Iterable[Example], *, allow_missing: bool = False
-) -> Submission:
-    """Put predictions into the leaderboard's form.
+    predictions: PredictionSet, questions: Iterable[Example], *, allow_missing: bool = False
+) -> LeaderboardFile:
+    """Return predictions in the leaderboard's form.
 
     Args:
-        said: the predictions.
-        questions: the test split's questions.
+        predictions: the predictions.
+        questions: the questions of the test split.
         allow_missing: write an empty answer, no facts and no triples for what is left out.
 
     Raises:
         DataError: a malformed value, or something left out.
     """
-    blocks: dict[str, dict[str, Any]] = {block: {} for block in BLOCKS}
+    checked: dict[str, Prediction] = {}
     missing: list[str] = []
     unknown: list[str] = []
     for example in questions:
-        prediction = said.of(example.id)
+        prediction = predictions.of(example.id)
         if any(part is None for part in prediction):
             missing.append(example.id)
-        for block, value in zip(BLOCKS, _checked(prediction, example.id), strict=True):
-            blocks[block][example.id] = value
+        one = checked[example.id] = _checked(prediction, example.id)
         titles = {paragraph.title.lower() for paragraph in example.context}
-        if any(title.lower() not in titles for title, _ in blocks["sp"][example.id]):
+        if any(title.lower() not in titles for title, _ in one.supporting_facts or ()):
             unknown.append(example.id)
     if missing and not allow_missing:
         raise DataError(
-            f"{len(missing)} of {len(blocks['answer'])} questions lack an answer, facts or triples",
+            f"{len(missing)} of {len(checked)} questions lack an answer, facts or triples",
             record=missing[0],
             remedy="Complete the predictions, or accept zeros for these with --allow-missing",
         )
-    extra = sum(name not in blocks["answer"] for name in said.ids())
-    return Submission(blocks, missing, unknown, extra)
+    extra = sum(example_id not in checked for example_id in predictions.ids())
+    return LeaderboardFile(to_official_file(checked), missing, unknown, extra)
 
 
-def _checked(prediction: Prediction, name: str) -> tuple[str, list[Any], list[Any]]:
-    answer: Any = prediction.answer
+def _checked(prediction: Prediction, example_id: str) -> Prediction:
+    """Return a prediction whose values the leaderboard's scorer can read, or raise."""
+
+    def refuse(block: str, value: Any, wanted: str) -> DataError:
+        problem = f"{value!r} is not {wanted}; the leaderboard's scorer would fail or give 0"
+        remedy = "Correct the prediction"
+        return DataError(problem, record=example_id, field=block, remedy=remedy)
+
+    answer, facts, triples = prediction
     if answer is not None and not isinstance(answer, str | int | float):
-        raise _malformed(name, "answer", answer, "a text")
-    facts = [_fact(fact, name) for fact in _listed(prediction.supporting_facts, name, "sp")]
-    triples = [_triple(one, name) for one in _listed(prediction.evidences, name, "evidence")]
-    return "" if answer is None else str(answer), facts, triples
-
-
-def _listed(value: Any, name: str, block: str) -> list[Any]:
-    if value is None:
-        return []
-    if not isinstance(value, list | tuple):
-        raise _malformed(name, block, value, "a list")
-    return list(value)
-
-
-def _fact(fact: Any, name: str) -> list[Any]:
-    if isinstance(fact, list | tuple) and len(fact) == 2:
-        title, sent_id = fact
-        if isinstance(title, str) and type(sent_id) is int:
-            return [title, sent_id]
-    raise _malformed(name, "sp", fact, "[title, sentence number]")
-
-
-def _triple(triple: Any, name: str) -> list[str]:
-    if isinstance(triple, list | tuple) and len(triple) == 3:
-        parts = [str(part) for part in triple if isinstance(part, str | int | float)]
-        if len(parts) == 3:
-            return parts
-    raise _malformed(name, "evidence", triple, "[subject, relation, object]")
-
-
-def _malformed(name: str, block: str, value: Any, wanted: str) -> DataError:
-    problem = f"{value!r} is not {wanted}; the leaderboard's scorer would fail or give 0"
-    return DataError(problem, record=name, field=block, remedy="Mend the prediction")
+        raise refuse("answer", answer, "a text")
+    for block, value in (("sp", facts), ("evidence", triples)):
+        if value is not None and not isinstance(value, list | tuple):
+            raise refuse(block, value, "a list")
+    for fact in facts or ():
+        pair = fact if isinstance(fact, list | tuple) and len(fact) == 2 else (None, None)
+        if not isinstance(pair[0], str) or type(pair[1]) is not int:
+            raise refuse("sp", fact, "[title, sentence number]")
+    for triple in triples or ():
+        parts = triple if isinstance(triple, list | tuple) and len(triple) == 3 else (None,)
+        if not all(isinstance(part, str | int | float) for part in parts):
+            raise refuse("evidence", triple, "[subject, relation, object]")
+    texts = tuple([tuple(map(str, triple)) for triple in triples or ()])
+    return Prediction("" if answer is None else str(answer), tuple(facts or ()), texts)  # type: ignore[arg-type]

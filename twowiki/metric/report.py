@@ -1,14 +1,22 @@
-"""Rows into a report: means, means by type, intervals, a paired test, and the words around them.
+"""Results of examples into a report: means, intervals, tests, signatures, tables.
 
-In: the rows of one or two systems on one gold. Out: a `Report`, which is a dict for JSON
-(`to_dict`) and a table for people (`render`). Means are unrounded percentages, summed in the
-gold's order as the evaluators do; the table shows two decimals.
+The first part is shared by every metric of the package. In: one row of shares (0-1) per example
+and the names of the columns. Out:
+
+- `summarize`: the number of rows, the means as percentages, and their bootstrap intervals;
+- `compare_rows`: another system on the same examples: differences of means and a paired test;
+- `make_signature`: the line that names all that can change a score;
+- `render_table` and `format_score`: what a person reads.
+
+The second part is the report of the joint metric, a `Report`: a dict for JSON (`to_dict`) and
+tables (`render`). Means are unrounded, summed in the gold's order as the evaluators do; tables show
+two decimals. numpy is imported only for intervals and tests.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
@@ -17,52 +25,181 @@ from typing import Any, NamedTuple
 from twowiki._version import __version__
 from twowiki.data.schema import HOTPOT_TYPES, TWO_WIKI_TYPES
 from twowiki.io.json_files import Source
-from twowiki.metric.results import FIGURES, KEYS, PARTS, Row
+from twowiki.metric.results import MEASURES, METRIC_NAMES, PARTS, ExampleResult
 from twowiki.metric.settings import ScoreSettings
 
 UNTYPED = "untyped"
+# A two-sided test at 5% finds a difference of 2.8 standard errors four times in five.
+DETECTABLE_ERRORS = 2.8
 _TYPES = tuple(dict.fromkeys((*TWO_WIKI_TYPES, *HOTPOT_TYPES)))
-_TYPE_ORDER = {name: place for place, name in enumerate(_TYPES)}
+_TYPE_ORDER = {name: position for position, name in enumerate(_TYPES)}
 
+Rows = Sequence[Sequence[float]]
 Interval = tuple[float, float]
 
 
-class Group(NamedTuple):
-    """The means over some of the examples."""
+class Summary(NamedTuple):
+    """Means over examples, 0-100, with their intervals where a confidence was given."""
 
     n: int
     metrics: dict[str, float]
     intervals: dict[str, Interval] | None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary as JSON values."""
+        values: dict[str, Any] = {"n": self.n, "metrics": dict(self.metrics)}
+        if self.intervals is not None:
+            values["intervals"] = {name: list(ends) for name, ends in self.intervals.items()}
+        return values
+
+
+class Difference(NamedTuple):
+    """The mean of one system minus that of another, 0-100, and how certain it is."""
+
+    difference: float
+    interval: Interval | None
+    p: float  # of a paired randomization test, two-sided
+    detectable: float  # the smallest difference that the test would find four times in five
+
+
+def summarize(
+    rows: Rows,
+    names: Sequence[str],
+    *,
+    confidence: float | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Summary:
+    """Return means, and intervals where a confidence is given.
+
+    Args:
+        rows: one per example, shares 0-1.
+        names: the names of the columns.
+        confidence: of percentile bootstrap intervals.
+        resamples: number of bootstrap resamples.
+        seed: of the bootstrap.
+    """
+    columns = zip(*rows, strict=True)
+    means = {
+        name: _sum_in_order(column) / len(rows) * 100
+        for name, column in zip(names, columns, strict=True)
+    }
+    if confidence is None:
+        return Summary(len(rows), means)
+    from twowiki.metric.significance import bootstrap_intervals
+
+    ends = bootstrap_intervals(rows, confidence=confidence, resamples=resamples, seed=seed)
+    return Summary(len(rows), means, _percentages(names, ends))
+
+
+def compare_rows(
+    ours: Rows,
+    theirs: Rows,
+    names: Sequence[str],
+    *,
+    rounds: int = 10_000,
+    seed: int = 0,
+    confidence: float | None = None,
+    resamples: int = 1000,
+) -> dict[str, Difference]:
+    """Return the differences of two systems on the same examples, in the same order, by metric.
+
+    Args:
+        ours: one row per example, shares 0-1.
+        theirs: those of the other system.
+        names: the names of the columns.
+        rounds: of the paired randomization test.
+        seed: of the test and the bootstrap.
+        confidence: of the differences' bootstrap intervals; None leaves them out.
+        resamples: number of bootstrap resamples.
+    """
+    import numpy as np
+
+    from twowiki.metric.significance import bootstrap_intervals, paired_randomization
+
+    gaps = np.asarray(ours, dtype=np.float64) - np.asarray(theirs, dtype=np.float64)
+    p_values = paired_randomization(ours, theirs, rounds=rounds, seed=seed)
+    mine, others = summarize(ours, names).metrics, summarize(theirs, names).metrics
+    intervals: Mapping[str, Interval] = {}
+    if confidence is not None:
+        ends = bootstrap_intervals(gaps, confidence=confidence, resamples=resamples, seed=seed)
+        intervals = _percentages(names, ends)
+    spread = gaps.std(axis=0, ddof=1) if len(gaps) > 1 else np.full(gaps.shape[1], np.nan)
+    errors = 100 * spread / np.sqrt(len(gaps))
+    return {
+        name: Difference(
+            mine[name] - others[name],
+            intervals.get(name),
+            float(p_values[column]),
+            DETECTABLE_ERRORS * float(errors[column]),
+        )
+        for column, name in enumerate(names)
+    }
+
+
+def make_signature(metric: str, *parts: str) -> str:
+    """Return a signature: the metric, what can change its score, and the package's version."""
+    return "|".join((metric, *parts, f"v:{__version__}"))
+
+
+def render_table(rows: Sequence[Sequence[str]]) -> str:
+    """Return a table as text: the first column is aligned left, the others right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
+def format_score(value: float, interval: Interval | None = None, *, sign: str = "") -> str:
+    """Return a score with two decimals, and its interval in brackets; `sign="+"` shows a plus."""
+    if interval is None:
+        return f"{value:{sign}.2f}"
+    return f"{value:{sign}.2f} [{interval[0]:{sign}.2f}, {interval[1]:{sign}.2f}]"
+
+
+def _sum_in_order(values: Iterable[float]) -> float:
+    """Sum one value after the other, as the evaluators do (from 3.12 on, `sum` is more exact)."""
+    return sum(values, 0.0) if sys.version_info < (3, 12) else reduce(add, values, 0.0)
+
+
+def _percentages(names: Sequence[str], ends: Any) -> dict[str, Interval]:
+    return {
+        name: (float(low) * 100, float(high) * 100)
+        for name, (low, high) in zip(names, ends, strict=True)
+    }
+
 
 class Comparison(NamedTuple):
-    """Another system on the same gold: its means, the differences to it, and how sure they are."""
+    """Another system on the same gold: its means, and the differences to it by metric."""
 
     other: Source
     metrics: dict[str, float]
-    differences: dict[str, float]  # this system's mean minus the other's
-    p_values: dict[str, float]
+    differences: dict[str, Difference]
     missing: int
 
 
 @dataclass(frozen=True)
 class Report:
-    """What one scoring found.
+    """The result of scoring a system.
 
     Attributes:
-        rows: a row an example, in the gold's order, figures 0-1 in the order of `keys`.
+        results: one per example, in the gold's order; shares 0-1 in the order of `metric_names`.
         settings: the options of the score.
-        signature: everything that can move the score, in one line.
+        signature: all that can change the score, in one line.
         predictions, gold, aliases: where the data came from, with hashes.
         missing_ids: gold examples of which the prediction leaves out a part, or all.
-        extra_ids: predicted ids that the gold does not know; they are ignored.
-        subset: the ids that were scored, where a subset was asked for.
+        extra_ids: predicted ids that are not in the gold; they are ignored.
+        subset: the ids that were scored, where only a subset was.
         comparison: another system on the same gold.
         warnings: what a reader of the score should know.
         command: the command line, where there was one.
     """
 
-    rows: Sequence[Row]
+    results: Sequence[ExampleResult]
     settings: ScoreSettings
     signature: str
     predictions: Source
@@ -77,66 +214,69 @@ class Report:
 
     @property
     def n(self) -> int:
-        """How many gold examples were scored."""
-        return len(self.rows)
+        """The number of gold examples that were scored."""
+        return len(self.results)
 
     @property
-    def keys(self) -> tuple[str, ...]:
-        """The names of the figures; the official 16, and extra ones last."""
-        return keys_of(self.settings)
+    def metric_names(self) -> tuple[str, ...]:
+        """The names of the metrics: the official 16, then the optional ones."""
+        return metric_names(self.settings)
 
     @cached_property
     def metrics(self) -> dict[str, float]:
         """The unrounded means, 0-100, under the evaluators' names."""
-        return means_of(self.rows, self.keys)
+        return summarize([result.metrics for result in self.results], self.metric_names).metrics
 
     @cached_property
     def intervals(self) -> dict[str, Interval] | None:
-        """The means' bootstrap intervals, where a confidence was asked for."""
-        return intervals_of(self.rows, self.keys, self.settings)
+        """The bootstrap intervals of the means, where a confidence was given."""
+        return None if self.settings.confidence is None else self._summary(self.results).intervals
 
     @cached_property
-    def types(self) -> dict[str, Group]:
+    def types(self) -> dict[str, Summary]:
         """The means of each question type that occurs."""
-        groups: dict[str, list[Row]] = {}
-        for row in self.rows:
-            groups.setdefault(row.type or UNTYPED, []).append(row)
+        groups: dict[str, list[ExampleResult]] = {}
+        for result in self.results:
+            groups.setdefault(result.type or UNTYPED, []).append(result)
         order = sorted(groups, key=lambda name: (_TYPE_ORDER.get(name, len(_TYPE_ORDER)), name))
-        return {
-            name: Group(
-                len(groups[name]),
-                means_of(groups[name], self.keys),
-                intervals_of(groups[name], self.keys, self.settings),
-            )
-            for name in order
-        }
+        return {name: self._summary(groups[name]) for name in order}
 
     @cached_property
     def differing(self) -> int:
-        """On how many examples the official and the one-to-one matching differ."""
-        return sum(row.differs for row in self.rows)
+        """The number of examples on which the official and the one-to-one matching differ."""
+        return sum(result.differs for result in self.results)
 
     @cached_property
     def above_100(self) -> int:
-        """How many rows have a figure above 100."""
-        return sum(row.differs and max(row.figures) > 1.0 for row in self.rows)
+        """The number of examples with a metric above 100."""
+        return sum(result.differs and max(result.metrics) > 1.0 for result in self.results)
+
+    def _summary(self, results: Sequence[ExampleResult]) -> Summary:
+        return summarize(
+            [result.metrics for result in results],
+            self.metric_names,
+            confidence=self.settings.confidence,
+            resamples=self.settings.resamples,
+            seed=self.settings.seed,
+        )
 
     def per_example(self) -> Iterator[dict[str, Any]]:
-        """Yield each example's figures, 0-100, for a JSON-lines file."""
-        for row in self.rows:
-            figures = {key: value * 100 for key, value in zip(self.keys, row.figures, strict=True)}
+        """Yield the metrics of each example, 0-100, for a JSON-lines file."""
+        for result in self.results:
+            named = zip(self.metric_names, result.metrics, strict=True)
             yield {
-                "id": row.id,
-                "type": row.type,
-                **figures,
-                "missing": list(row.missing),
-                "matchings_differ": row.differs,
+                "id": result.id,
+                "type": result.type,
+                **{name: value * 100 for name, value in named},
+                "missing": list(result.missing),
+                "matchings_differ": result.differs,
             }
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything but the rows, as JSON values."""
+        """Return all but the results of the examples, as JSON values."""
+        settings, aliases = self.settings, self.aliases
         missing = {
-            part: sum(part in row.missing for row in self.rows if row.missing)
+            part: sum(part in result.missing for result in self.results if result.missing)
             for part in ("answer", "sp", "evidence")
         }
         report: dict[str, Any] = {
@@ -144,54 +284,58 @@ class Report:
             "signature": self.signature,
             "n": self.n,
             "metrics": dict(self.metrics),
-            "version": self.settings.version,
-            "matching": self.settings.matching,
-            "options": list(self.settings.options),
+            "version": settings.version,
+            "matching": settings.matching,
+            "options": list(settings.options),
             "missing": {"count": len(self.missing_ids), **missing, "ids": list(self.missing_ids)},
             "extra": {"count": len(self.extra_ids), "ids": list(self.extra_ids)},
             "matchings_differ": self.differing,
             "rows_above_100": self.above_100,
             "warnings": list(self.warnings),
         }
-        report.update(self._chance())
-        if self.settings.by_type:
-            report["by_type"] = {name: _group(group) for name, group in self.types.items()}
+        if self.intervals is not None:
+            report["intervals"] = {name: list(ends) for name, ends in self.intervals.items()}
+            report["bootstrap"] = {
+                "confidence": settings.confidence,
+                "resamples": settings.resamples,
+            }
+        if settings.by_type:
+            report["by_type"] = {name: summary.to_dict() for name, summary in self.types.items()}
         if self.comparison is not None:
-            report["comparison"] = self._compared(self.comparison)
+            report["comparison"] = self._comparison_dict(self.comparison)
         report["subset"] = None if self.subset is None else list(self.subset)
         report["data"] = {
             "predictions": self.predictions._asdict(),
             "gold": self.gold._asdict(),
-            "aliases": None if self.aliases is None else self.aliases._asdict(),
+            "aliases": None if aliases is None else aliases._asdict(),
         }
-        report["seed"] = self.settings.seed
-        report["versions"] = {
-            "twowiki": __version__,
-            "python": ".".join(map(str, sys.version_info[:3])),
-        }
+        report["seed"] = settings.seed
+        python = ".".join(map(str, sys.version_info[:3]))
+        report["versions"] = {"twowiki": __version__, "python": python}
         report["command"] = self.command
         return report
 
-    def _chance(self) -> dict[str, Any]:
-        if self.intervals is None:
-            return {}
-        drawn = {"confidence": self.settings.confidence, "resamples": self.settings.resamples}
-        return {"intervals": {**_listed(self.intervals)}, "bootstrap": drawn}
-
-    def _compared(self, comparison: Comparison) -> dict[str, Any]:
+    def _comparison_dict(self, comparison: Comparison) -> dict[str, Any]:
+        differences = comparison.differences.items()
         return {
             "other": comparison.other._asdict(),
             "metrics": dict(comparison.metrics),
-            "differences": dict(comparison.differences),
-            "p_values": dict(comparison.p_values),
+            "differences": {name: one.difference for name, one in differences},
+            "p_values": {name: one.p for name, one in differences},
             "missing": comparison.missing,
             "test": "paired approximate randomization, two-sided",
             "rounds": self.settings.rounds,
         }
 
     def render(self) -> str:
-        """Give the tables and lines that a person reads."""
-        return render_report(self)
+        """Return the tables, counts and signature as text; warnings are in `warnings`."""
+        blocks = [_parts_table(Summary(self.n, self.metrics, self.intervals))]
+        if self.settings.by_type and self.types:
+            blocks.append(_types_table(self.types))
+        if self.comparison is not None:
+            blocks.append(_comparison_table(self, self.comparison))
+        blocks.append("\n".join([*_counts(self), self.signature]))
+        return "\n\n".join(blocks)
 
     def __str__(self) -> str:
         return self.render()
@@ -200,164 +344,57 @@ class Report:
         return f"Report({self.signature}, joint_f1={self.metrics['joint_f1']:.2f})"
 
 
-def keys_of(settings: ScoreSettings) -> tuple[str, ...]:
-    """Give the names of the figures of a row."""
-    return (*KEYS, "contains") if settings.contains else KEYS
+def metric_names(settings: ScoreSettings) -> tuple[str, ...]:
+    """Return the names of an example's metrics."""
+    return (*METRIC_NAMES, "contains") if settings.contains else METRIC_NAMES
 
 
-def means_of(rows: Sequence[Row], keys: Sequence[str]) -> dict[str, float]:
-    """Sum each figure in the rows' order, divide, and make it a percentage."""
-    columns = zip(*[row.figures for row in rows], strict=True)
-    return {
-        key: _in_order(column) / len(rows) * 100 for key, column in zip(keys, columns, strict=True)
-    }
+_PART_TITLES = {"answer": "answer", "sp": "support", "evidence": "evidence", "joint": "joint"}
+_MEASURE_TITLES = {"em": "EM", "f1": "F1", "prec": "prec", "recall": "recall"}
 
 
-def _in_order(values: Iterable[float]) -> float:
-    """Sum one value after the other, as the evaluators do (from 3.12 on, `sum` is more exact)."""
-    return sum(values, 0.0) if sys.version_info < (3, 12) else reduce(add, values, 0.0)
+def _parts_table(summary: Summary) -> str:
+    def cell(name: str) -> str:
+        intervals = summary.intervals
+        return format_score(summary.metrics[name], None if intervals is None else intervals[name])
 
-
-def intervals_of(
-    rows: Sequence[Row], keys: Sequence[str], settings: ScoreSettings
-) -> dict[str, Interval] | None:
-    """Give the means' percentile bootstrap intervals, None where none are asked for."""
-    if settings.confidence is None:
-        return None
-    from twowiki.metric.significance import bootstrap_intervals
-
-    ends = bootstrap_intervals(
-        [row.figures for row in rows],
-        confidence=settings.confidence,
-        resamples=settings.resamples,
-        seed=settings.seed,
-    )
-    return {
-        key: (float(low) * 100, float(high) * 100)
-        for key, (low, high) in zip(keys, ends, strict=True)
-    }
-
-
-def compare(
-    rows: Sequence[Row],
-    other_rows: Sequence[Row],
-    other: Source,
-    settings: ScoreSettings,
-) -> Comparison:
-    """Compare two systems' rows on the same gold, in the same order."""
-    from twowiki.metric.significance import paired_randomization
-
-    keys = keys_of(settings)
-    tested = paired_randomization(
-        [row.figures for row in rows],
-        [row.figures for row in other_rows],
-        rounds=settings.rounds,
-        seed=settings.seed,
-    )
-    mine, theirs = means_of(rows, keys), means_of(other_rows, keys)
-    return Comparison(
-        other,
-        theirs,
-        {key: mine[key] - theirs[key] for key in keys},
-        {key: float(value) for key, value in zip(keys, tested, strict=True)},
-        sum(bool(row.missing) for row in other_rows),
-    )
-
-
-def _listed(intervals: dict[str, Interval]) -> dict[str, list[float]]:
-    return {key: list(interval) for key, interval in intervals.items()}
-
-
-def _group(group: Group) -> dict[str, Any]:
-    entry: dict[str, Any] = {"n": group.n, "metrics": dict(group.metrics)}
-    if group.intervals is not None:
-        entry["intervals"] = _listed(group.intervals)
-    return entry
-
-
-_NAMES = {"answer": "answer", "sp": "support", "evidence": "evidence", "joint": "joint"}
-_SHORT = {"em": "EM", "f1": "F1", "prec": "prec", "recall": "recall"}
-
-
-def render_report(report: Report) -> str:
-    """Give the report's tables, counts and signature; its warnings stand in `report.warnings`."""
-    blocks = [_parts_table(Group(report.n, report.metrics, report.intervals))]
-    if report.settings.by_type and report.types:
-        blocks.append(_types_table(report.types))
-    if report.comparison is not None:
-        blocks.append(_comparison_table(report, report.comparison))
-    blocks.append("\n".join([*_counts(report), report.signature]))
-    return "\n\n".join(blocks)
-
-
-def _parts_table(group: Group) -> str:
-    lines = [["", *(_SHORT[figure] for figure in FIGURES)]]
+    rows = [["", *(_MEASURE_TITLES[measure] for measure in MEASURES)]]
     for part, prefix in PARTS.items():
-        keys = [prefix + figure for figure in FIGURES]
-        lines.append([_NAMES[part], *(_cell(group, key) for key in keys)])
-    if "contains" in group.metrics:
-        lines.append(["contains", _cell(group, "contains"), "", "", ""])
-    return table(lines)
+        rows.append([_PART_TITLES[part], *(cell(prefix + measure) for measure in MEASURES)])
+    if "contains" in summary.metrics:
+        rows.append(["contains", cell("contains"), "", "", ""])
+    return render_table(rows)
 
 
-def _cell(group: Group, key: str) -> str:
-    return f"{group.metrics[key]:.2f}{_range(group.intervals, key)}"
-
-
-def _range(intervals: dict[str, Interval] | None, key: str) -> str:
-    if intervals is None:
-        return ""
-    low, high = intervals[key]
-    return f" [{low:.2f}, {high:.2f}]"
-
-
-def _types_table(types: dict[str, Group]) -> str:
-    """Give the columns of the paper's table 6; intervals stand in the JSON report."""
-    keys = [prefix + figure for prefix in PARTS.values() for figure in ("em", "f1")]
-    lines = [["type", "n", *keys]]
-    for name, group in types.items():
-        lines.append([name, str(group.n), *(f"{group.metrics[key]:.2f}" for key in keys)])
-    return table(lines)
+def _types_table(types: dict[str, Summary]) -> str:
+    """Return the columns of the paper's table 6; the intervals are in the JSON report."""
+    names = [prefix + measure for prefix in PARTS.values() for measure in ("em", "f1")]
+    rows = [["type", "n", *names]]
+    for name, summary in types.items():
+        rows.append([name, str(summary.n), *(format_score(summary.metrics[key]) for key in names)])
+    return render_table(rows)
 
 
 def _comparison_table(report: Report, comparison: Comparison) -> str:
-    lines = [["", "this", "other", "difference", "p"]]
-    for key in report.keys:
-        lines.append(
-            [
-                key,
-                f"{report.metrics[key]:.2f}",
-                f"{comparison.metrics[key]:.2f}",
-                f"{comparison.differences[key]:+.2f}",
-                f"{comparison.p_values[key]:.4f}",
-            ]
-        )
+    rows = [["", "this", "other", "difference", "p"]]
+    for name, found in comparison.differences.items():
+        scores = (report.metrics[name], comparison.metrics[name])
+        difference = format_score(found.difference, sign="+")
+        rows.append([name, *map(format_score, scores), difference, f"{found.p:.4f}"])
     title = f"against {comparison.other.name} (missing: {comparison.missing}; paired randomization"
-    return f"{title}, {report.settings.rounds} rounds, two-sided)\n{table(lines)}"
+    return f"{title}, {report.settings.rounds} rounds, two-sided)\n{render_table(rows)}"
 
 
 def _counts(report: Report) -> list[str]:
+    settings = report.settings
     lines = [
         f"gold examples: {report.n}; missing or incomplete predictions: "
         f"{len(report.missing_ids)}; extra predictions, ignored: {len(report.extra_ids)}"
     ]
     if report.intervals is not None:
-        drawn = report.settings
         lines.append(
-            f"[{drawn.confidence:.0%} intervals: percentile bootstrap, {drawn.resamples} "
-            f"resamples, seed {drawn.seed}]"
+            f"[{settings.confidence:.0%} intervals: percentile bootstrap, {settings.resamples} "
+            f"resamples, seed {settings.seed}]"
         )
     lines.append(f"the official and the one_to_one matching differ on {report.differing} examples")
     return lines
-
-
-def table(lines: Sequence[Sequence[str]]) -> str:
-    """Align cells: the first column left, the others right."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )

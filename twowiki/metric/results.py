@@ -1,6 +1,7 @@
-"""What scoring takes and gives: the gold of one example, and its row of figures.
+"""What scoring takes and returns: the gold of one example, and its metrics.
 
-Figures are shares, 0-1 (the official matching may exceed 1); `report` makes percentages of means.
+Metrics of one example are shares, 0-1 (the official matching may exceed 1); `report` turns means
+into percentages.
 """
 
 from __future__ import annotations
@@ -8,22 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from twowiki.data.schema import Example
 from twowiki.errors import DataError
 
-FIGURES = ("em", "f1", "prec", "recall")
+MEASURES = ("em", "f1", "prec", "recall")
 PARTS = {"answer": "", "sp": "sp_", "evidence": "evi_", "joint": "joint_"}
-KEYS = tuple(prefix + figure for prefix in PARTS.values() for figure in FIGURES)
+METRIC_NAMES = tuple(prefix + measure for prefix in PARTS.values() for measure in MEASURES)
 
-Part = tuple[float, float, float, float]  # em, f1, precision, recall
-NamesOf = Callable[[str], Iterable[str]]  # the aliases and demonyms of a Wikidata id
+PartScore = tuple[float, float, float, float]  # em, f1, precision, recall
+AliasesOf = Callable[[str], Iterable[str]]  # the aliases and demonyms of a Wikidata id
 
-ALL: Part = (1.0, 1.0, 1.0, 1.0)
-NONE: Part = (0.0, 0.0, 0.0, 0.0)
-EMPTY: Part = (1.0, 0.0, 0.0, 0.0)  # both sides empty: equal, but with nothing in common
+ALL: PartScore = (1.0, 1.0, 1.0, 1.0)
+NONE: PartScore = (0.0, 0.0, 0.0, 0.0)
+EMPTY: PartScore = (1.0, 0.0, 0.0, 0.0)  # both sides empty: equal, but with nothing in common
 
 
 class Gold(NamedTuple):
-    """What is true of one question, as scoring needs it; sequences stand as they were read."""
+    """The gold of one question, as scoring needs it; sequences are kept as they were read."""
 
     id: str
     answer: str
@@ -33,60 +35,74 @@ class Gold(NamedTuple):
     answer_id: str | None = None
     evidences_id: Sequence[Any] = ()
 
+    @classmethod
+    def of(cls, example: Example) -> Gold:
+        """Return the gold of an example; a hidden answer becomes an empty text."""
+        return cls(
+            example.id,
+            example.answer or "",
+            example.supporting_facts,
+            example.evidences,
+            example.type,
+            example.answer_id,
+            example.evidences_id,
+        )
 
-class Row(NamedTuple):
-    """One example's figures, 0-1, in the order of `KEYS` (an optional extra figure last)."""
+
+class ExampleResult(NamedTuple):
+    """The metrics of one example, 0-1, in the order of `METRIC_NAMES` (an optional one last)."""
 
     id: str
     type: str | None
-    figures: tuple[float, ...]
-    differs: bool  # whether the official and the one-to-one matching give other evidence figures
-    missing: tuple[str, ...]  # the parts of which the prediction says nothing
+    metrics: tuple[float, ...]
+    differs: bool  # whether the official and the one-to-one matching score the evidence differently
+    missing: tuple[str, ...]  # the parts that the prediction leaves out
 
 
-def part_of(found: int, said: int, true: int, *, exact: bool) -> Part:
-    """Make a part's figures of counts; 0 where there is nothing to divide by.
+def score_counts(found: int, predicted: int, gold: int, *, exact: bool) -> PartScore:
+    """Return the metrics of a part from counts; 0 where there is nothing to divide by.
 
     Args:
-        found: predicted entries that are right.
-        said: predicted entries.
-        true: gold entries.
+        found: number of predicted entries that are right.
+        predicted: number of predicted entries.
+        gold: number of gold entries.
         exact: whether prediction and gold are equal.
     """
-    precision = found / said if said else 0.0
-    recall = found / true if true else 0.0
+    precision = found / predicted if predicted else 0.0
+    recall = found / gold if gold else 0.0
     f1 = 2 * precision * recall / (precision + recall) if found else 0.0
     return float(exact), f1, precision, recall
 
 
-def no_names(_: str) -> Iterable[str]:
-    """Know no other name of any id."""
+def no_aliases(_: str) -> Iterable[str]:
+    """Return no aliases, whatever the id."""
     return ()
 
 
-class RawNames(dict[Any, Sequence[str]]):
-    """The names of each Wikidata id, looked up once; what is no id has none."""
+class AliasLookup(dict[Any, Sequence[str]]):
+    """The aliases of each Wikidata id, looked up once; what is not an id has none."""
 
-    def __init__(self, names_of: NamesOf) -> None:
+    def __init__(self, aliases_of: AliasesOf) -> None:
         super().__init__()
-        self._names_of = names_of
+        self._aliases_of = aliases_of
 
-    def __missing__(self, name: Any) -> Sequence[str]:
-        texts = list(self._names_of(name)) if isinstance(name, str) and name else []
+    def __missing__(self, entity_id: Any) -> Sequence[str]:
+        has_id = isinstance(entity_id, str) and entity_id
+        texts = list(self._aliases_of(entity_id)) if has_id else []
         if not all(isinstance(text, str) for text in texts):
-            problem = "an entity's other names are not all texts"
-            raise DataError(problem, record=name, field="aliases")
-        self[name] = texts
+            problem = "an entity's aliases are not all texts"
+            raise DataError(problem, record=entity_id, field="aliases")
+        self[entity_id] = texts
         return texts
 
 
-class Names(dict[Any, frozenset[str]]):
-    """The same, levelled."""
+class NormalizedAliases(dict[Any, frozenset[str]]):
+    """The same, normalized."""
 
-    def __init__(self, names_of: NamesOf, level: Callable[[str], str]) -> None:
+    def __init__(self, aliases_of: AliasesOf, normalize: Callable[[str], str]) -> None:
         super().__init__()
-        self._raw, self._level = RawNames(names_of), level
+        self._lookup, self._normalize = AliasLookup(aliases_of), normalize
 
-    def __missing__(self, name: Any) -> frozenset[str]:
-        levelled = self[name] = frozenset(map(self._level, self._raw[name]))
-        return levelled
+    def __missing__(self, entity_id: Any) -> frozenset[str]:
+        aliases = self[entity_id] = frozenset(map(self._normalize, self._lookup[entity_id]))
+        return aliases

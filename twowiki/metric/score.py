@@ -1,29 +1,39 @@
-"""`twowiki.score`: predictions and gold from wherever they lie, scored into a `Report`.
+"""`twowiki.score`: predictions and gold from any source, scored into a `Report`.
 
-In: official files or structures, rows, `datasets` objects. Out: a `Report`. The pure parts are in
-`scoring` and `report`; here data is read, ids are matched, and what looks odd is put into words.
+In: official files or structures, rows, `datasets` objects; or, for `score_examples`, typed
+predictions and examples. Out: a `Report`. The pure parts are in `scoring` and `report`; here data
+is read, ids are matched, and what a reader should know is collected.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
-from difflib import get_close_matches
 from typing import Any
 
 from twowiki.data.aliases import Aliases, AliasTable, read_aliases
-from twowiki.data.schema import Prediction
-from twowiki.errors import DataError
+from twowiki.data.schema import Example, Prediction
+from twowiki.errors import DataError, nearest
 from twowiki.io.json_files import Source, collector_paused
-from twowiki.metric.diagnostics import Inspector, explain
-from twowiki.metric.gold import IN_MEMORY, GoldSet, refuse_hidden
-from twowiki.metric.gold_sources import GoldSource, only, read_gold, read_subset
+from twowiki.metric.diagnostics import Diagnostics, collect_warnings
+from twowiki.metric.gold import IN_MEMORY, GoldReader, GoldRecord, is_hidden
+from twowiki.metric.gold_sources import GoldSource, open_gold, read_subset
 from twowiki.metric.hashing import GoldHash, hash_of_predictions, hash_of_texts, hashed
-from twowiki.metric.predictions import PredictionSet, PredictionSource, extra_ids, read_predictions
-from twowiki.metric.report import Comparison, Report, compare
-from twowiki.metric.results import Gold, Row, no_names
+from twowiki.metric.predictions import PredictionSet, PredictionSource, read_predictions
+from twowiki.metric.report import (
+    Comparison,
+    Report,
+    compare_rows,
+    make_signature,
+    metric_names,
+    summarize,
+)
+from twowiki.metric.results import ExampleResult, Gold, no_aliases
 from twowiki.metric.scoring import Scorer
-from twowiki.metric.settings import ScoreSettings, signature_of
+from twowiki.metric.settings import ScoreSettings
+
+Scored = tuple[Gold, GoldRecord | Example, Prediction, ExampleResult]
 
 
 def score(
@@ -46,7 +56,7 @@ def score(
             column), or `{id: Prediction}`.
         gold: an official file or list, rows, a `datasets` object, an exported or hub-style
             folder (its validation split, unless `split` names another one), or a hub name.
-        aliases: `id_aliases.json`, or names by Wikidata id; without it the gold strings alone
+        aliases: `id_aliases.json`, or aliases by Wikidata id; without them the gold texts alone
             count.
         compare_with: another system's predictions, for the paired test.
         command: the command line to keep in the report.
@@ -63,129 +73,195 @@ def score(
     """
     settings = _merged(settings, options)
     with collector_paused():
-        return score_sets(
+        run = ScoreRun(
             read_predictions(predictions),
-            read_gold(gold, config=settings.config, split=settings.split),
+            open_gold(gold, config=settings.config, split=settings.split),
             settings,
-            names=None if aliases is None else read_aliases(aliases),
+            aliases=aliases,
             other=None if compare_with is None else read_predictions(compare_with),
-            command=command,
         )
+        return run.finish(command)
+
+
+def score_examples(
+    predictions: Mapping[str, Prediction],
+    examples: Iterable[Example],
+    settings: ScoreSettings | None = None,
+    *,
+    aliases: Aliases | AliasTable | None = None,
+    compare_with: Mapping[str, Prediction] | None = None,
+    command: str | None = None,
+) -> Report:
+    """Score typed predictions of typed examples, as `score` does, without reading anything.
+
+    Args:
+        predictions: by question id.
+        examples: the questions with their gold.
+        settings: the options; `config` and `split` do not apply.
+        aliases: as in `score`.
+        compare_with: another system's predictions, for the paired test.
+        command: the command line to keep in the report.
+
+    Raises:
+        DataError: no examples, or one without a gold answer.
+    """
+    run = ScoreRun(
+        PredictionSet.of_typed(predictions),
+        GoldReader(examples),
+        settings or ScoreSettings(),
+        aliases=aliases,
+        other=None if compare_with is None else PredictionSet.of_typed(compare_with),
+    )
+    return run.finish(command)
 
 
 def _merged(settings: ScoreSettings | None, options: Mapping[str, Any]) -> ScoreSettings:
     known = [field.name for field in fields(ScoreSettings)]
     for name in options:
         if name not in known:
-            near = get_close_matches(name, known, 1) or known
-            raise TypeError(f"score() has no option {name!r}. Did you mean {' or '.join(near)}?")
+            hint = nearest(name, known) or f"one of {', '.join(known)}"
+            raise TypeError(f"score() has no option {name!r}. Did you mean {hint}?")
     return replace(settings or ScoreSettings(), **options)
 
 
-def score_sets(
-    said: PredictionSet,
-    true: GoldSet,
-    settings: ScoreSettings,
-    *,
-    names: AliasTable | None,
-    other: PredictionSet | None,
-    command: str | None,
-) -> Report:
-    """Score what has been read: match ids, make rows, and put them into a report."""
-    extra = extra_ids(said, true)
-    chosen = None if settings.subset is None else read_subset(settings.subset)
-    if chosen is not None:
-        true = only(true, chosen)
-    refuse_hidden(true)
-    scorer = Scorer(settings, no_names if names is None else names.names_of)
-    inspector, content = Inspector(coerce=settings.coerce_indices), GoldHash()
-    rows = []
-    for prediction, gold, row, context in _scored(scorer, said, true):
-        rows.append(row)
-        inspector.look(prediction, gold, row, context)
-        content.add(gold)
-    compared = None if other is None else _compared(scorer, rows, other, true)
-    return assemble(
-        said,
-        true,
-        settings,
-        rows,
-        inspector,
-        gold_hash=content.hexdigest(),
-        extra=extra,
-        names=names,
-        chosen=chosen,
-        comparison=compared,
-        command=command,
-    )
+class ScoreRun:
+    """One pass over the gold: it scores example after example, then makes the report.
 
-
-def assemble(
-    said: PredictionSet,
-    true: GoldSet,
-    settings: ScoreSettings,
-    rows: list[Row],
-    inspector: Inspector,
-    *,
-    gold_hash: str,
-    extra: tuple[str, ...],
-    names: AliasTable | None,
-    chosen: tuple[str, ...] | None,
-    comparison: Comparison | None = None,
-    command: str | None = None,
-) -> Report:
-    """Put scored rows into a report: the signature, the sources, and what a reader should know.
+    Iterating yields the gold, its record, the prediction and the result of each example;
+    `finish` goes through the rest and returns the report.
 
     Args:
-        said: the predictions.
-        true: the gold that was scored; its ids and what is said of it count here, no contexts.
-        settings: the variant of the metric.
-        rows: the scored examples, in the gold's order.
-        inspector: what has looked at each of them.
-        gold_hash: hash of the scored gold.
-        extra: the predicted ids that the gold does not know.
-        names: other names by Wikidata id.
-        chosen: the ids that were scored alone.
-        comparison: another system on the same gold.
-        command: the command line to keep.
+        predictions: the predictions.
+        gold: the gold.
+        settings: the options of the score.
+        aliases: aliases by Wikidata id, or their file.
+        other: another system's predictions, for the paired test.
     """
-    missing = tuple([row.id for row in rows if row.missing])
-    return Report(
-        rows=rows,
-        settings=settings,
-        signature=signature_of(
-            settings,
-            aliases=names is not None,
-            missing=len(missing),
-            n=len(rows),
-            gold=gold_hash,
-            subset=None if chosen is None else hash_of_texts(sorted(chosen)),
-        ),
-        predictions=hashed(said.source, lambda: hash_of_predictions(said)),
-        gold=hashed(true.source, lambda: gold_hash),
-        aliases=None if names is None else (names.source or Source(IN_MEMORY, "")),
-        missing_ids=missing,
-        extra_ids=extra,
-        subset=chosen,
-        comparison=comparison,
-        warnings=tuple(explain(settings, said, true, names is not None, rows, extra, inspector)),
-        command=command,
-    )
+
+    def __init__(
+        self,
+        predictions: PredictionSet,
+        gold: GoldReader,
+        settings: ScoreSettings,
+        *,
+        aliases: Aliases | AliasTable | None = None,
+        other: PredictionSet | None = None,
+    ) -> None:
+        self.predictions, self.gold, self.settings, self.other = predictions, gold, settings, other
+        self.aliases = None if aliases is None else read_aliases(aliases)
+        self.subset = None if settings.subset is None else read_subset(settings.subset)
+        names = no_aliases if self.aliases is None else self.aliases.aliases_of
+        self.scorer = Scorer(settings, names)
+        self.results: list[ExampleResult] = []
+        self._other_results: list[ExampleResult] = []
+        self._diagnostics = Diagnostics(coerce=settings.coerce_indices)
+        self._hash = GoldHash()
+        self._hidden: list[str] = []
+        self._examples = self._score_all()
+
+    def __iter__(self) -> Iterator[Scored]:
+        return self._examples
+
+    def finish(self, command: str | None = None) -> Report:
+        """Score what is left and return the report, with the command line to keep in it."""
+        deque(self._examples, maxlen=0)
+        return self._report(command)
+
+    def _score_all(self) -> Iterator[Scored]:
+        wanted = None if self.subset is None else set(self.subset)
+        try:
+            for gold, record in self.gold:
+                if wanted is not None and gold.id not in wanted:
+                    continue
+                if is_hidden(record):
+                    self._hidden.append(gold.id)
+                    continue
+                prediction = self.predictions.of(gold.id)
+                result = self.scorer.score_example(prediction, gold)
+                self.results.append(result)
+                self._diagnostics.add(prediction, gold, result, record.context)
+                self._hash.add(gold)
+                if self.other is not None:
+                    other = self.scorer.score_example(self.other.of(gold.id), gold)
+                    self._other_results.append(other)
+                yield gold, record, prediction, result
+            self._check()
+        except DataError as error:
+            source = self.gold.source.name
+            raise error.at(source) if source != IN_MEMORY else error from None
+
+    def _check(self) -> None:
+        """Raise if the subset has unknown ids, or an example to score has no gold answer."""
+        unknown = [
+            example_id for example_id in self.subset or () if example_id not in self.gold.ids
+        ]
+        if unknown:
+            raise DataError(
+                f"{len(unknown)} of the subset's {len(self.subset or ())} ids are not in the gold",
+                record=unknown[0],
+                remedy="The subset belongs to another split, or to another data set",
+            )
+        if self._hidden:
+            total = len(self._hidden) + len(self.results)
+            raise DataError(
+                f"no gold answer ({len(self._hidden)} of {total} records have none)",
+                record=self._hidden[0],
+                field="answer",
+                remedy="Score the records that have one: name their ids in a subset file "
+                "(--subset)",
+            )
+
+    def _report(self, command: str | None) -> Report:
+        settings, aliases, results = self.settings, self.aliases, self.results
+        gold_hash = self._hash.hexdigest()
+        missing = tuple([result.id for result in results if result.missing])
+        extra = tuple([one for one in self.predictions.ids() if one not in self.gold.ids])
+        warnings = collect_warnings(
+            settings, self.predictions, self.gold, results, extra, aliases=aliases is not None
+        )
+        return Report(
+            results=results,
+            settings=settings,
+            signature=self._signature(len(missing), gold_hash),
+            predictions=_hashed(self.predictions),
+            gold=hashed(self.gold.source, lambda: gold_hash),
+            aliases=None if aliases is None else (aliases.source or Source(IN_MEMORY, "")),
+            missing_ids=missing,
+            extra_ids=extra,
+            subset=self.subset,
+            comparison=None if self.other is None else self._comparison(self.other),
+            warnings=(*warnings, *self._diagnostics.warnings()),
+            command=command,
+        )
+
+    def _signature(self, missing: int, gold_hash: str) -> str:
+        """Name all that can change the score; variants that are off are not named."""
+        settings, subset = self.settings, self.subset
+        aliases = self.aliases is not None and settings.version != "1.0"
+        return make_signature(
+            "twowiki_joint",
+            f"evaluator:{settings.version}",
+            f"matching:{settings.matching}",
+            f"aliases:{'yes' if aliases else 'no'}",
+            *(f"{option}:yes" for option in settings.options),
+            f"missing:{missing}",
+            f"n:{len(self.results)}",
+            f"gold:{gold_hash[:6]}",
+            *([] if subset is None else [f"subset:{hash_of_texts(sorted(subset))[:6]}"]),
+        )
+
+    def _comparison(self, other: PredictionSet) -> Comparison:
+        ours, theirs = (
+            [one.metrics for one in part] for part in (self.results, self._other_results)
+        )
+        names, settings = metric_names(self.settings), self.settings
+        return Comparison(
+            _hashed(other),
+            summarize(theirs, names).metrics,
+            compare_rows(ours, theirs, names, rounds=settings.rounds, seed=settings.seed),
+            sum(bool(one.missing) for one in self._other_results),
+        )
 
 
-def _scored(
-    scorer: Scorer, said: PredictionSet, true: GoldSet
-) -> Iterator[tuple[Prediction, Gold, Row, Any]]:
-    """Yield each gold example with what is said of it, its row and its context."""
-    try:
-        for gold, context in zip(true.golds, true.contexts, strict=True):
-            prediction = said.of(gold.id)
-            yield prediction, gold, scorer.score_example(prediction, gold), context
-    except DataError as error:
-        raise error.at(true.source.name) from None
-
-
-def _compared(scorer: Scorer, rows: list[Row], other: PredictionSet, true: GoldSet) -> Comparison:
-    theirs = [row for _, _, row, _ in _scored(scorer, other, true)]
-    source = hashed(other.source, lambda: hash_of_predictions(other))
-    return compare(rows, theirs, source, scorer.settings)
+def _hashed(predictions: PredictionSet) -> Source:
+    return hashed(predictions.source, lambda: hash_of_predictions(predictions))

@@ -1,9 +1,10 @@
-"""The joint metric, an example at a time: answer, supporting facts, evidence, and their product.
+"""The joint metric of one example: answer, supporting facts, evidence, and their product.
 
-In: a `Prediction` and a `Gold`. Out: a `Row` of em, f1, precision and recall for each part, 0-1.
-Every corner of the authors' evaluators (1.0 and 1.1) is kept: maxima over names are taken figure
-by figure, spellings of one gold triple match several times (so that a row may exceed 1), gold
-duplicates count. What makes the evaluators die scores 0 here. Nothing given is changed.
+In: a `Prediction` and a `Gold`. Out: an `ExampleResult`: em, f1, precision and recall of each part,
+0-1. Every corner of the authors' evaluators (1.0 and 1.1) is kept: each measure takes its own
+maximum over aliases, several spellings of one gold triple match (so that a result may exceed 1),
+gold duplicates count. Predictions that make the evaluators fail score 0; malformed gold is
+refused. The arguments are not changed.
 """
 
 from __future__ import annotations
@@ -17,147 +18,150 @@ from twowiki.errors import DataError
 from twowiki.metric.evidence import EvidenceScorer
 from twowiki.metric.normalization import (
     CLOSED_ANSWERS,
+    answer_text,
     as_index,
     fold_unicode,
-    leveller,
-    normalise_answer,
-    odd_facts,
-    text_of,
+    malformed_facts,
+    normalize_answer,
+    normalizer,
 )
 from twowiki.metric.results import (
     ALL,
     EMPTY,
     NONE,
     PARTS,
+    AliasesOf,
+    ExampleResult,
     Gold,
-    Names,
-    NamesOf,
-    Part,
-    Row,
-    no_names,
-    part_of,
+    NormalizedAliases,
+    PartScore,
+    no_aliases,
+    score_counts,
 )
 from twowiki.metric.settings import ScoreSettings
 
-_LONG = 64  # tokens, above which two answers are compared by counting them
+_LONG = 64  # tokens above which two answers are compared by counting
 
 
 class Scorer:
     """Scores examples under one `ScoreSettings`.
 
     Args:
-        settings: what can move a score.
-        names_of: gives the aliases and demonyms of a Wikidata id.
+        settings: the options of the score.
+        aliases_of: returns the aliases and demonyms of a Wikidata id.
     """
 
-    def __init__(self, settings: ScoreSettings, names_of: NamesOf = no_names) -> None:
+    def __init__(self, settings: ScoreSettings, aliases_of: AliasesOf = no_aliases) -> None:
         self.settings = settings
-        self._level: Callable[[str], str] = leveller(normalise_answer, fold=settings.unicode)
-        self._names = Names(names_of if settings.version != "1.0" else no_names, self._level)
+        self._normalize: Callable[[str], str] = normalizer(normalize_answer, fold=settings.unicode)
+        self._aliases = NormalizedAliases(
+            aliases_of if settings.version != "1.0" else no_aliases, self._normalize
+        )
         self._title = _title_form(settings)
         self._plain_facts = self._title is str.lower and not settings.coerce_indices
         self._both_empty = ALL if settings.strict else EMPTY
         self._contains = settings.contains
-        self.score_evidence = EvidenceScorer(settings, names_of).score
+        self.score_evidence = EvidenceScorer(settings, aliases_of).score
 
-    def score_example(self, prediction: Prediction, gold: Gold) -> Row:
-        """Score one prediction; a part that it leaves out adds 0 to that part and to joint."""
-        said, facts, triples = prediction
-        answer = NONE if said is None else self.score_answer(said, gold)
+    def score_example(self, prediction: Prediction, gold: Gold) -> ExampleResult:
+        """Score one prediction; a part that it leaves out scores 0, and so does joint."""
+        text, facts, triples = prediction
+        answer = NONE if text is None else self.score_answer(text, gold)
         support = NONE if facts is None else self.score_facts(facts, gold)
         evidence, other = (NONE, NONE) if triples is None else self.score_evidence(triples, gold)
         missing: tuple[str, ...] = ()
         if answer is NONE or support is NONE or evidence is NONE:
-            together = NONE
-            if None in (said, facts, triples):
+            joint = NONE
+            if None in (text, facts, triples):
                 pairs = zip(PARTS, prediction, strict=False)
                 missing = tuple(name for name, value in pairs if value is None)
         else:
-            together = score_joint(answer, support, evidence)
-        figures: tuple[float, ...] = (*answer, *support, *evidence, *together)
+            joint = score_joint(answer, support, evidence)
+        metrics: tuple[float, ...] = (*answer, *support, *evidence, *joint)
         if self._contains:
-            figures = (*figures, 0.0 if said is None else self.score_containment(said, gold))
-        return Row(gold.id, gold.type, figures, evidence != other, missing)
+            metrics = (*metrics, 0.0 if text is None else self.score_containment(text, gold))
+        return ExampleResult(gold.id, gold.type, metrics, evidence != other, missing)
 
-    def score_answer(self, prediction: Any, gold: Gold) -> Part:
-        """Compare an answer with the gold answer and its other names, each figure's best."""
-        said = self._level(prediction) if type(prediction) is str else self._answer(prediction)
-        if said is None:
+    def score_answer(self, prediction: Any, gold: Gold) -> PartScore:
+        """Compare an answer with the gold answer and its aliases; each measure takes its best."""
+        text = self._normalize(prediction) if type(prediction) is str else self._answer(prediction)
+        if text is None:
             return NONE
-        true = said if prediction == gold.answer else self._level(gold.answer)
-        if said == true:
-            return ALL if said else self._both_empty
-        names = self._names[gold.answer_id]
-        if said in names:
-            return ALL if said else self._both_empty
-        if not said or said in CLOSED_ANSWERS:
+        gold_text = text if prediction == gold.answer else self._normalize(gold.answer)
+        if text == gold_text:
+            return ALL if text else self._both_empty
+        aliases = self._aliases[gold.answer_id]
+        if text in aliases:
+            return ALL if text else self._both_empty
+        if not text or text in CLOSED_ANSWERS:
             return NONE
-        tokens, words = said.split(), frozenset(said.split())
+        tokens, words = text.split(), frozenset(text.split())
         best = NONE
-        for name in (true, *names):
-            if name not in CLOSED_ANSWERS and not words.isdisjoint(other := name.split()):
+        for alias in (gold_text, *aliases):
+            if alias not in CLOSED_ANSWERS and not words.isdisjoint(other := alias.split()):
                 best = _best(best, _overlap(tokens, other))
         return best
 
     def score_containment(self, prediction: Any, gold: Gold) -> float:
-        """Tell whether the prediction holds the gold answer, or another name, word for word."""
-        said = f" {self._answer(prediction) or ''} "
-        names = (self._level(gold.answer), *self._names[gold.answer_id])
-        return float(any(name and f" {name} " in said for name in names))
+        """Return 1.0 if the prediction contains the gold answer or an alias word for word."""
+        text = f" {self._answer(prediction) or ''} "
+        aliases = (self._normalize(gold.answer), *self._aliases[gold.answer_id])
+        return float(any(alias and f" {alias} " in text for alias in aliases))
 
     def _answer(self, prediction: Any) -> str | None:
-        """Level a predicted answer; None for what is neither text nor number."""
+        """Return a predicted answer normalized; None for what is neither text nor number."""
         try:
-            return self._level(text_of(prediction))
+            return self._normalize(answer_text(prediction))
         except TypeError:
             return None
 
-    def score_facts(self, prediction: Sequence[Any], gold: Gold) -> Part:
-        """Compare sets of facts; titles match whatever their case, spellings of one count apart."""
-        true = gold.supporting_facts
-        if prediction and prediction == true:
+    def score_facts(self, prediction: Sequence[Any], gold: Gold) -> PartScore:
+        """Compare sets of facts; titles match whatever their case, their spellings count apart."""
+        facts = gold.supporting_facts
+        if prediction and prediction == facts:
             return ALL
-        if self._plain_facts and prediction and true:
+        if self._plain_facts and prediction and facts:
             try:
                 given = {(title.lower(), sent_id) for title, sent_id in prediction}
-                wanted = {(title.lower(), sent_id) for title, sent_id in true}
-                if len(given) == len(prediction) and len(wanted) == len(true):
+                wanted = {(title.lower(), sent_id) for title, sent_id in facts}
+                if len(given) == len(prediction) and len(wanted) == len(facts):
                     found = len(given & wanted)
                     exact = found == len(given) == len(wanted)
-                    return part_of(found, len(given), len(wanted), exact=exact)
+                    return score_counts(found, len(given), len(wanted), exact=exact)
             except (TypeError, ValueError, AttributeError):
                 pass
         return self._score_repeated_facts(prediction, gold)
 
-    def _score_repeated_facts(self, prediction: Sequence[Any], gold: Gold) -> Part:
+    def _score_repeated_facts(self, prediction: Sequence[Any], gold: Gold) -> PartScore:
         """Compare facts of which some repeat, differ in case alone, or are malformed."""
-        said, true = self._facts(prediction), self._facts(gold.supporting_facts)
-        if any(type(fact[0]) is object for fact in true):
+        predicted, facts = self._facts(prediction), self._facts(gold.supporting_facts)
+        if any(type(fact[0]) is object for fact in facts):
             raise DataError(
                 f"a gold fact is not a title with a sentence id: {gold.supporting_facts!r}",
                 record=gold.id,
                 field="supporting_facts",
                 remedy="Write [title, sent_id]",
             )
-        if not said and not true:
+        if not predicted and not facts:
             return self._both_empty
-        given, wanted = set(said), set(true)
-        found = sum(fact in wanted for fact in said)
-        lost = sum(fact not in given for fact in true)
-        return part_of(found, len(said), found + lost, exact=lost == 0 and found == len(said))
+        given, wanted = set(predicted), set(facts)
+        found = sum(fact in wanted for fact in predicted)
+        lost = sum(fact not in given for fact in facts)
+        exact = lost == 0 and found == len(predicted)
+        return score_counts(found, len(predicted), found + lost, exact=exact)
 
     def _facts(self, facts: Sequence[Any]) -> list[tuple[Any, ...]]:
         form = self._title
         try:
             pairs = [(form(title), sent_id) for title, sent_id in set(map(tuple, facts))]
         except (TypeError, ValueError, AttributeError):
-            pairs = odd_facts(facts, form)
+            pairs = malformed_facts(facts, form)
         if self.settings.coerce_indices:
             pairs = [(fact[0], *map(as_index, fact[1:])) for fact in pairs]
         return pairs
 
 
-def score_joint(answer: Part, support: Part, evidence: Part) -> Part:
+def score_joint(answer: PartScore, support: PartScore, evidence: PartScore) -> PartScore:
     """Multiply em, precision and recall of the three parts (the paper's equation 1)."""
     precision = answer[2] * support[2] * evidence[2]
     recall = answer[3] * support[3] * evidence[3]
@@ -166,7 +170,7 @@ def score_joint(answer: Part, support: Part, evidence: Part) -> Part:
 
 
 def _title_form(settings: ScoreSettings) -> Callable[[str], str]:
-    """Give what titles are compared by: their lower case, after what the options ask for."""
+    """Return the function that normalizes titles: lower case, after the options' changes."""
     if not settings.strip_titles and not settings.unicode:
         return str.lower
 
@@ -177,8 +181,8 @@ def _title_form(settings: ScoreSettings) -> Callable[[str], str]:
     return form
 
 
-def _best(one: Part, other: Part) -> Part:
-    """Take each figure's maximum on its own, as the evaluator does."""
+def _best(one: PartScore, other: PartScore) -> PartScore:
+    """Return each measure's own maximum, as the evaluator does."""
     return (
         max(one[0], other[0]),
         max(one[1], other[1]),
@@ -187,14 +191,14 @@ def _best(one: Part, other: Part) -> Part:
     )
 
 
-def _overlap(said: list[str], true: list[str]) -> Part:
-    """Compare the tokens of two unequal levelled answers as multisets."""
-    if len(said) > _LONG and len(true) > _LONG:
-        same = (Counter(said) & Counter(true)).total()
+def _overlap(predicted: list[str], gold: list[str]) -> PartScore:
+    """Compare the tokens of two unequal normalized answers as multisets."""
+    if len(predicted) > _LONG and len(gold) > _LONG:
+        same = (Counter(predicted) & Counter(gold)).total()
     else:
-        rest, same = list(true), 0
-        for token in said:
+        rest, same = list(gold), 0
+        for token in predicted:
             if token in rest:
                 rest.remove(token)
                 same += 1
-    return part_of(same, len(said), len(true), exact=False)
+    return score_counts(same, len(predicted), len(gold), exact=False)

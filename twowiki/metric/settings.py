@@ -1,9 +1,8 @@
-"""The options of a score, and the one line that names all that can change it.
+"""The options of a score, declared once.
 
 In: keyword arguments, flags or fields of a form. Out: a `ScoreSettings`, from which
 `twowiki.score`, `twowiki score`, the report page, the `evaluate` metric and the inspect task take
-their options. Unknown versions and matchings, and values out of range, are refused. Two scores
-may be compared when their signatures are equal; an option that is off is not named there.
+their options. Unknown versions and matchings, and values out of range, are refused.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
-from twowiki._version import __version__
 from twowiki.io.arguments import argument, check_values
 
 VERSIONS = ("1.1", "1.0")
@@ -74,37 +72,3 @@ class ScoreSettings:
     def options(self) -> tuple[str, ...]:
         """The names of the variants that are on."""
         return tuple(name for name in VARIANTS if getattr(self, name))
-
-
-def signature_of(
-    settings: ScoreSettings,
-    *,
-    aliases: bool,
-    missing: int,
-    n: int,
-    gold: str,
-    subset: str | None = None,
-) -> str:
-    """Return the signature of a score.
-
-    Args:
-        settings: the options of the score.
-        aliases: whether an alias file was given (version 1.0 uses none).
-        missing: number of gold examples with an incomplete prediction, or none.
-        n: number of gold examples scored.
-        gold: hash of the scored gold, of which six digits are shown.
-        subset: hash of the subset's ids, where only a subset was scored.
-    """
-    parts = [
-        "twowiki_joint",
-        f"evaluator:{settings.version}",
-        f"matching:{settings.matching}",
-        f"aliases:{'yes' if aliases and settings.version != '1.0' else 'no'}",
-        *(f"{option}:yes" for option in settings.options),
-        f"missing:{missing}",
-        f"n:{n}",
-        f"gold:{gold[:6]}",
-        *([] if subset is None else [f"subset:{subset[:6]}"]),
-        f"v:{__version__}",
-    ]
-    return "|".join(parts)

@@ -1,27 +1,29 @@
-"""How sure a mean is: bootstrap intervals and a paired test, from rows of figures already scored.
+"""How certain a mean is: bootstrap intervals and a paired test, from metrics already computed.
 
-In: one row an example, one column a figure. Out: intervals of the means, p-values of differences.
-Nothing is scored a second time, and chance enters by a seed alone.
+In: one row per example, one column per metric. Out: intervals of the means, p-values of
+differences. Nothing is scored a second time, and a seed alone fixes the random draws.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
-CELLS_AT_ONCE = 4_000_000  # of a block of resamples; bounds memory to about 32 MB an array
+CELLS_AT_ONCE = 4_000_000  # of a block of resamples; bounds memory to about 32 MB per array
 
 
 def bootstrap_intervals(
     values: ArrayLike, *, confidence: float = 0.95, resamples: int = 1000, seed: int = 0
 ) -> Floats:
-    """Draw percentile bootstrap intervals of the column means, resampling rows.
+    """Return percentile bootstrap intervals of the column means, resampling rows.
 
     Args:
-        values: (n, k), one row an example; a plain list of n figures counts as one column.
+        values: (n, k), one row per example; a plain list of n values counts as one column.
         confidence: share of the resampled means that lies inside, between 0 and 1.
-        resamples: how many times n rows are drawn with replacement.
+        resamples: number of times that n rows are drawn with replacement.
         seed: start of the random stream; the same seed gives the same intervals.
 
     Returns:
@@ -32,7 +34,7 @@ def bootstrap_intervals(
     """
     rows = _as_rows(values)
     if not 0.0 < confidence < 1.0:
-        raise ValueError(f"confidence must lie between 0 and 1, not {confidence!r}")
+        raise ValueError(f"confidence must be between 0 and 1, not {confidence!r}")
     if resamples < 1:
         raise ValueError(f"resamples must be at least 1, not {resamples!r}")
     count, width = rows.shape
@@ -58,7 +60,7 @@ def paired_randomization(
     Args:
         a: (n, k), one system's rows.
         b: (n, k), the other's, in the same order of examples.
-        rounds: how many times the rows are swapped.
+        rounds: number of times that rows are swapped.
         seed: start of the random stream; the same seed gives the same p-values.
 
     Returns:
@@ -86,12 +88,23 @@ def paired_randomization(
     return (as_large + 1.0) / (rounds + 1.0)
 
 
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted for their number, step by step from the smallest (Holm 1979)."""
+    order = sorted(range(len(p_values)), key=lambda number: p_values[number])
+    adjusted = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, number in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[number]))
+        adjusted[number] = highest
+    return adjusted
+
+
 def _as_rows(values: ArrayLike) -> Floats:
     rows = np.asarray(values, dtype=np.float64)
     if rows.ndim == 1:
         rows = rows[:, None]
     if rows.ndim != 2:
-        raise ValueError(f"expected (n, k) figures, not an array of shape {rows.shape}")
+        raise ValueError(f"expected (n, k) values, not an array of shape {rows.shape}")
     if len(rows) == 0:
         raise ValueError("no rows, so no mean")
     return rows

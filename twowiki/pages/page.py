@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 from twowiki._version import __version__
 from twowiki.errors import DataError, require_file
 from twowiki.io.json_files import parse_json, read_bytes, utf8
-from twowiki.metric.error_analysis import OUTCOMES, SIGNS, Kind, entries_of
-from twowiki.metric.normalization import CLOSED_ANSWERS, normalise_answer
-from twowiki.metric.report import UNTYPED, Group
+from twowiki.metric.error_analysis import ERROR_TYPES, OUTCOMES, Category, entries
+from twowiki.metric.normalization import CLOSED_ANSWERS, normalize_answer
+from twowiki.metric.report import UNTYPED, Summary
 from twowiki.metric.results import PARTS
 from twowiki.pages.collect import ReportFindings, Shown, check_of, paragraphs_of, question_of
 from twowiki.pages.evidence import (
@@ -37,7 +37,7 @@ METRIC_NAMES = {"em": "EM", "f1": "F1", "prec": "precision", "recall": "recall"}
 CURVE_SCORES = ("joint_f1", "f1", "sp_f1", "evi_f1", "joint_em")
 _RUN_SETTINGS = ("steps", "epochs", "stopped", "seed", "batch_size", "weights", "cpu_seconds",
                  "commit", "command")  # fmt: skip
-_KINDS = {kind.key: kind for kind in (*OUTCOMES, *SIGNS)}
+_KINDS = {kind.key: kind for kind in (*OUTCOMES, *ERROR_TYPES)}
 
 
 class ShownRun(NamedTuple):
@@ -72,7 +72,7 @@ def render_page(
     report = findings.report
     style = f"\n{evidence_style()}{_resource('report.css')}"
     script = f"\n{_resource('report.js')}"
-    whole = Group(report.n, report.metrics, report.intervals)
+    whole = Summary(report.n, report.metrics, report.intervals)
     return (
         page_templates()
         .get_template("report.html")
@@ -90,11 +90,11 @@ def render_page(
             groups=[*report.types.items(), ("all", whole)],
             types=list(report.types),
             outcomes=_counts_table(OUTCOMES, findings, "outcome"),
-            errors=_counts_table(SIGNS, findings, "error"),
+            errors=_counts_table(ERROR_TYPES, findings, "error"),
             run=None if run is None else _run_values(run),
             type_options=[(name, name.replace("_", " ")) for name in report.types],
             outcome_options=_present(OUTCOMES, findings.outcomes),
-            error_options=_present(SIGNS, findings.signs),
+            error_options=_present(ERROR_TYPES, findings.error_types),
             examples=[_example_values(shown, findings) for shown in findings.shown],
         )
     )
@@ -113,15 +113,17 @@ def _policy(style: str, script: str) -> str:
     return "; ".join(allowed)
 
 
-def _counts_table(kinds: Sequence[Kind], findings: ReportFindings, field: str) -> dict[str, Any]:
+def _counts_table(
+    kinds: Sequence[Category], findings: ReportFindings, field: str
+) -> dict[str, Any]:
     """Count questions by outcome or error: in all, by type, and among the examples shown.
 
     Every outcome has a row; an error only if there is one.
     """
     is_outcome = field == "outcome"
-    counts = findings.outcomes if is_outcome else findings.signs
+    counts = findings.outcomes if is_outcome else findings.error_types
     shown = Counter(
-        key for one in findings.shown for key in ((one.outcome,) if is_outcome else one.signs)
+        key for one in findings.shown for key in ((one.outcome,) if is_outcome else one.error_types)
     )
     rows = []
     for kind in kinds:
@@ -136,7 +138,7 @@ def _counts_table(kinds: Sequence[Kind], findings: ReportFindings, field: str) -
     return {"field": field, "rows": rows}
 
 
-def _present(kinds: Sequence[Kind], counts: Counter[tuple[str, str]]) -> list[tuple[str, str]]:
+def _present(kinds: Sequence[Category], counts: Counter[tuple[str, str]]) -> list[tuple[str, str]]:
     keys = {key for _, key in counts}
     return [(kind.key, kind.name) for kind in kinds if kind.key in keys]
 
@@ -145,8 +147,8 @@ def _example_values(shown: Shown, findings: ReportFindings) -> dict[str, Any]:
     """Return what the page shows of one example."""
     gold, prediction, checked = shown.gold, shown.prediction, check_of(findings, shown)
     paragraphs = paragraphs_of(shown)
-    gold_facts, lost_gold = locate_facts(paragraphs, [fact for fact, _ in checked.true_facts])
-    facts, lost_predicted = locate_facts(paragraphs, [fact for fact, _ in checked.said_facts])
+    gold_facts, lost_gold = locate_facts(paragraphs, [fact for fact, _ in checked.gold_facts])
+    facts, lost_predicted = locate_facts(paragraphs, [fact for fact, _ in checked.predicted_facts])
     answers = [
         answer
         for answer in (
@@ -155,13 +157,13 @@ def _example_values(shown: Shown, findings: ReportFindings) -> dict[str, Any]:
         )
         if not _is_closed(answer[2])
     ]
-    metrics = shown.row.figures
+    metrics = shown.result.metrics
     return {
         "id": gold.id,
         "type": gold.type or UNTYPED,
         "question": question_of(shown) or f"question {gold.id}",
         "outcome": _KINDS[shown.outcome],
-        "errors": [_KINDS[key] for key in shown.signs],
+        "errors": [_KINDS[key] for key in shown.error_types],
         "gold_answer": gold.answer,
         "answer": prediction.answer,
         "answer_is_right": metrics[0] == 1.0,
@@ -169,20 +171,20 @@ def _example_values(shown: Shown, findings: ReportFindings) -> dict[str, Any]:
         "paragraphs": list(mark_paragraphs(paragraphs, _marks_of(gold_facts, facts), answers)),
         "lost_gold": lost_gold,
         "lost_predicted": lost_predicted,
-        "gold_graph": _graph(checked.true_triples, "missed"),
-        "gold_found": sum(hit for _, hit in checked.true_triples),
-        "gold_count": len(checked.true_triples),
-        "predicted_graph": _graph(checked.said_triples, "wrong"),
-        "predicted_right": sum(hit for _, hit in checked.said_triples),
+        "gold_graph": _graph(checked.gold_triples, "missed"),
+        "gold_found": sum(hit for _, hit in checked.gold_triples),
+        "gold_count": len(checked.gold_triples),
+        "predicted_graph": _graph(checked.predicted_triples, "wrong"),
+        "predicted_right": sum(hit for _, hit in checked.predicted_triples),
         "predicted_count": None
         if prediction.evidences is None
-        else len(entries_of(prediction.evidences)),
+        else len(entries(prediction.evidences)),
     }
 
 
 def _is_closed(answer: Any) -> bool:
     """Return whether an answer is yes or no, which are in no text."""
-    return isinstance(answer, str) and normalise_answer(answer) in CLOSED_ANSWERS
+    return isinstance(answer, str) and normalize_answer(answer) in CLOSED_ANSWERS
 
 
 def _marks_of(

@@ -211,4 +211,4 @@ def aliases_of(path: str) -> dict[str, list[str]]:
     if not path:
         return {}
     table = read_aliases(path)
-    return {name: table.names_of(name) for name in table}
+    return {name: table.aliases_of(name) for name in table}

@@ -283,11 +283,13 @@ class MultihopConfig(RunConfig):
 
     def check(self) -> None:
         """Refuse a metric that is none of the joint metric's, and what no run can do."""
-        from twowiki.metric.results import KEYS
+        from twowiki.metric.results import METRIC_NAMES
 
         super().check()
-        if self.metric not in KEYS:
-            raise DataError(f"is {self.metric!r}, not one of {', '.join(KEYS)}", field="metric")
+        if self.metric not in METRIC_NAMES:
+            raise DataError(
+                f"is {self.metric!r}, not one of {', '.join(METRIC_NAMES)}", field="metric"
+            )
         if self.train_paragraphs < 0:
             raise DataError(f"is {self.train_paragraphs}, below 0", field="train_paragraphs")
         if self.train_copies < 1:
