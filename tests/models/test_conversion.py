@@ -12,8 +12,12 @@ from safetensors.torch import load_file, save_file
 from tests.small_model import GOLD_Q1
 from twowiki.cli.main import main as twowiki
 from twowiki.errors import DataError
-from twowiki.models import convert_baseline as conversion
-from twowiki.models import convert_baseline as parity
+from twowiki.models.convert_baseline import (
+    TOLERANCE,
+    check_file,
+    convert_weights,
+    parameter_names,
+)
 from twowiki.models.modeling_baseline import TwoWikiBaselineForMultihopQA
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -26,10 +30,10 @@ def test_there_are_golden_files() -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_outputs_spans_and_losses_equal_the_published_ones(path: Path) -> None:
-    differences = parity.check_file(path)
+    differences = check_file(path)
     assert len(differences) == 20
     assert all(difference.passed for difference in differences), differences
-    assert all(difference.largest <= parity.TOLERANCE for difference in differences)
+    assert all(difference.largest <= TOLERANCE for difference in differences)
 
 
 @pytest.mark.parametrize(
@@ -41,9 +45,9 @@ def test_a_changed_number_is_noticed(
     stored = load_file(FILES[0])
     stored[name].view(-1)[0] += 1
     save_file(stored, tmp_path / "changed.safetensors")
-    assert conversion.main(["check", str(tmp_path / "changed.safetensors")]) == 1
+    assert twowiki(["convert-baseline", "--check", str(tmp_path / "changed.safetensors")]) == 1
     assert "DIFFERS" in capsys.readouterr().out
-    assert conversion.main(["check", str(FILES[0])]) == 0
+    assert twowiki(["convert-baseline", "--check", str(FILES[0])]) == 0
 
 
 def test_other_files_are_refused_by_name(
@@ -52,7 +56,7 @@ def test_other_files_are_refused_by_name(
     (tmp_path / "text.safetensors").write_text("<html>")
     save_file({"a": torch.zeros(1)}, tmp_path / "other.safetensors")
     for name in ("text.safetensors", "other.safetensors", "absent.safetensors"):
-        assert conversion.main(["check", str(tmp_path / name)]) == 2
+        assert twowiki(["convert-baseline", "--check", str(tmp_path / name)]) == 2
         assert name in capsys.readouterr().err
 
 
@@ -132,6 +136,6 @@ def test_a_state_dict_saved_from_several_gpus_is_read_too() -> None:
         for name, value in stored.items()
         if name.startswith("weights.")
     }
-    assert conversion.convert_weights(state, "x").keys() == conversion.parameter_names().keys()
+    assert convert_weights(state, "x").keys() == parameter_names().keys()
     with pytest.raises(DataError, match="unknown 'extra'"):
-        conversion.convert_weights({**state, "extra": torch.zeros(1)}, "x")
+        convert_weights({**state, "extra": torch.zeros(1)}, "x")
