@@ -21,7 +21,7 @@ from twowiki.errors import DataError
 from twowiki.human.agreement import correlations, ranking_auc
 from twowiki.human.ratings import Rating, prediction_sha
 from twowiki.io.records import read_records
-from twowiki.metric.report import table
+from twowiki.metric.report import render_table
 
 CREDIT = "credit-"
 _COLUMNS = "Columns: id, SYSTEM ..., credit-SYSTEM ..."
@@ -196,7 +196,7 @@ def render_agreement(report: Mapping[str, Any]) -> str:
         cells = [f"{found[key]:.3f}" for key in ("spearman", "kendall", "auc", "systems_tau")]
         metrics.append([name, f"{found['pearson']:.3f} [{low:.3f}, {high:.3f}]", *cells])
     counts = f"{report['n']} judged answers to {report['questions']} questions"
-    return f"{table(systems)}\n\n{table(metrics)}\n{counts}\n"
+    return f"{render_table(systems)}\n\n{render_table(metrics)}\n{counts}\n"
 
 
 def _other_answers(outputs: Outputs, system: str, question: str) -> list[str]:

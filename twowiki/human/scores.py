@@ -21,7 +21,7 @@ from twowiki.errors import DataError
 from twowiki.human.agreement import disagreements, krippendorff_alpha
 from twowiki.human.raters import Mixture, RaterVerdict, judge_raters
 from twowiki.human.ratings import Rating, check_ratings
-from twowiki.metric.report import table
+from twowiki.metric.report import render_table
 
 GOLD_SYSTEM = "gold answers"
 _RATE = "Rate answers, or check the field `expected` of these ratings"
@@ -126,7 +126,7 @@ def render_scores(report: Mapping[str, Any]) -> str:
             counts = [str(found[count]) for count in ("items", "ratings", "raters")]
             mean = f"{found['human_mean']:.1f}"
             rows.append([title[:24] + mark, mean, f"+{up:.1f} -{down:.1f}", *counts])
-    lines = [table(rows), *(["* without the excluded raters"] if excluded else [])]
+    lines = [render_table(rows), *(["* without the excluded raters"] if excluded else [])]
     overs = ", ".join(sorted({found["interval_over"] for found in report["systems"].values()}))
     confidence = f"{100 * report['settings']['confidence']:g}%"
     lines.append(f"{confidence} intervals over: {overs}; {report['signature']}")

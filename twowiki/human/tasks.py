@@ -27,7 +27,7 @@ from twowiki.human.task_files import (
     to_csv,
 )
 from twowiki.io.records import read_records
-from twowiki.metric.normalization import normalise_answer
+from twowiki.metric.normalization import normalize_answer
 
 RATINGS = "ratings.jsonl"
 LAYOUT = TaskLayout("task", ("rating",), ("rater",), "--rater")
@@ -233,11 +233,11 @@ def _unrelated_answer(
 ) -> str | None:
     """Draw another question's gold answer that shares no word with this one or its answers."""
     texts = (*question.answers, question.question)
-    words = {word for text in texts for word in normalise_answer(text).split()}
+    words = {word for text in texts for word in normalize_answer(text).split()}
     for _ in range(100):
         other = questions[rng.choice(names)]
         answer = rng.choice(other.answers)
-        tokens = set(normalise_answer(answer).split())
+        tokens = set(normalize_answer(answer).split())
         if other is not question and tokens and not tokens & words:
             return answer
     return None

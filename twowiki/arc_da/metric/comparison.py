@@ -19,7 +19,7 @@ from twowiki.arc_da.metric.report import (
     metric_values,
     summarize_values,
 )
-from twowiki.metric.report import table
+from twowiki.metric.report import render_table
 from twowiki.metric.significance import paired_randomization
 
 # A two-sided test at 5% finds a difference of 2.8 standard errors four times in five.
@@ -91,7 +91,7 @@ def render_comparison(results: Mapping[str, Any]) -> str:
             cell = interval_cell(found["difference"], found["interval"], "+.2f")
             p_values = [f"{found['p']:.4f}", f"{found['p_holm']:.4f}"]
             rows.append([name[-23:], metric, cell, *p_values, f"{found['detectable']:.2f}"])
-    return table(rows) + "\n"
+    return render_table(rows) + "\n"
 
 
 def _standard_errors(difference: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -18,7 +18,7 @@ from twowiki.arc_da.metric.report import ArcDaSettings, interval_cell, summarize
 from twowiki.arc_da.metric.scoring import answer_tokens, f1_score, rouge_l
 from twowiki.arc_da.schema import MultipleChoice
 from twowiki.errors import DataError
-from twowiki.metric.report import table
+from twowiki.metric.report import render_table
 
 _ROUND_TRIP = re.compile("[{}^\\\\`\u2047<]")  # what T5's vocabulary returns as another character
 _LABEL = re.compile(r"\(?([A-Za-z0-9])\)?[.:]?")
@@ -185,7 +185,7 @@ def render_choices(report: Mapping[str, Any]) -> str:
     for title, part in {"all": report, **report["by"]["difficulty"]}.items():
         cell = interval_cell(part["accuracy"], part["interval"])
         lines.append([title, str(part["n"]), cell, str(part["no_match"])])
-    text = f"{table(lines)}\n{report['signature']}\n"
+    text = f"{render_table(lines)}\n{report['signature']}\n"
     if report["missing"]:
         text += f"missing answers, scored 0: {len(report['missing'])}\n"
     return text

@@ -28,7 +28,7 @@ from twowiki.arc_da.metric.scoring import (
 )
 from twowiki.arc_da.schema import MultipleChoice, Question, attach_choices
 from twowiki.arc_da.sentences import question_sentence
-from twowiki.metric.report import table
+from twowiki.metric.report import render_table
 from twowiki.metric.significance import bootstrap_intervals
 
 QUESTION_WORDS = ("what", "which", "how", "why", "where", "when", "who", "name")
@@ -246,7 +246,7 @@ def render_arc_da_report(
             title = label if group == "difficulty" else f"{group}={label}"
             rows.append([title, *_cells(part, names)])
     gold = report["gold"]
-    lines = [table(rows), "", report["signature"]]
+    lines = [render_table(rows), "", report["signature"]]
     lines += [] if "rougeL" in names else [NO_ROUGE]
     lines.append(
         f"gold: {gold['answers']} answers, {gold['answers_per_question']:.2f} per question, "

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from twowiki.arc_da.metric.folding import fold_tokens, unicode_words
 from twowiki.errors import import_extra
-from twowiki.metric.normalization import Remembered, normalise_answer
+from twowiki.metric.normalization import CachedNormalizer, normalize_answer
 
 CACHED = 1 << 16  # texts and words whose tokens are kept
 SHORT = 400  # product of two lengths up to which plain lists are quicker than counters
@@ -123,7 +123,7 @@ def score_answer(
 @lru_cache(maxsize=CACHED)
 def answer_tokens(text: str) -> Tokens:
     """Return the words of a text as SQuAD normalizes it: no case, ASCII punctuation, articles."""
-    return tuple(normalise_answer(text).split())
+    return tuple(normalize_answer(text).split())
 
 
 @lru_cache(maxsize=CACHED)
@@ -175,7 +175,7 @@ def _stemmer() -> Any:
 
 
 # ROUGE leaves words of up to three letters as they are
-_rouge_stems = Remembered(lambda word: stem(word) if len(word) >= MIN_STEMMED else word)
+_rouge_stems = CachedNormalizer(lambda word: stem(word) if len(word) >= MIN_STEMMED else word)
 
 
 @lru_cache(maxsize=CACHED)
