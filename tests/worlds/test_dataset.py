@@ -25,7 +25,7 @@ from twowiki.generation.difficulty import (
 from twowiki.generation.settings import PAPER_MIX, GenerateConfig
 from twowiki.io.files import sha256_of
 from twowiki.worlds.dataset import prepare_dumps
-from twowiki.worlds.settings import WorldConfig
+from twowiki.worlds.settings import WorldConfig, WorldOptions
 
 WORLD = "people=260,films=180,seed=3"
 
@@ -117,7 +117,7 @@ def test_dumps_are_written_once(tmp_path: Path):
     [
         ((), "no dumps"),
         (("--world", WORLD, "--wikidata", "x.json"), "Use one of them"),
-        (("--world", "people=x"), "no whole number"),
+        (("--world", "people=x"), "not an integer"),
         (("--world", WORLD, "--mix", "paper", "--limit-per-type", "all"), "a number"),
     ],
 )
@@ -135,7 +135,7 @@ def test_the_papers_mix_shares_out_four_limits():
         "comparison": 1204, "inference": 155, "compositional": 1806, "bridge_comparison": 834,
     }  # fmt: skip
     assert config.largest_limit == 1806
-    with pytest.raises(DataError, match="'mix': is 'odd'"):
+    with pytest.raises(DataError, match="not one of even, paper"):
         GenerateConfig(Path("a"), Path("b"), mix="odd")
 
 
@@ -157,7 +157,7 @@ assert other[0]["question"] != made["train"][0]["question"]
 try:
     twowiki.load_dataset("hotpotqa", data_files=__file__, people=100)
 except twowiki.errors.DataError as error:
-    assert "is no option of the config 'hotpotqa'" in str(error), error
+    assert "is not an option of the config 'hotpotqa'" in str(error), error
 else:
     raise AssertionError
 try:
@@ -217,7 +217,7 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ModuleNotFoundError("No module named 'duckdb'", name="duckdb")
 
     monkeypatch.setattr(builder, "world_files", lacking)
-    config = builder.WorldOptions()
+    config = WorldOptions()
     config.name = "world"  # type: ignore[attr-defined]
     with pytest.raises(DataError, match=r"'duckdb'.*twowiki\[generate\]"):
         builder.made_files(config, "cache", "code")

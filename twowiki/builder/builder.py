@@ -37,6 +37,7 @@ from twowiki.data.sources import (  # noqa: E402
 from twowiki.data.splits import SUFFIXES, is_local  # noqa: E402
 from twowiki.errors import DataError, nearest  # noqa: E402
 from twowiki.worlds import dataset as worlds  # noqa: E402
+from twowiki.worlds.settings import WorldOptions  # noqa: E402
 
 
 class LoadError(DataError, DatasetGenerationError):
@@ -44,7 +45,7 @@ class LoadError(DataError, DatasetGenerationError):
 
 
 @dataclass
-class TwoWikiConfig(worlds.WorldOptions, datasets.BuilderConfig):
+class TwoWikiConfig(WorldOptions, datasets.BuilderConfig):
     """A release: `data_dir` or `data_files` say where it lies; or a world and its options."""
 
     arc_dir: str | None = None  # arc_da: the folder of ARC's own files, for choices and keys
@@ -188,7 +189,7 @@ def load_dataset(
         data_files: a file, files, or a dict from split to files, instead of `data_dir`.
         arc_dir: for `arc_da`, the folder of ARC's own files: adds choices and keys.
         options: whatever else `datasets.load_dataset` takes (`cache_dir`, `num_proc`, ...); for
-            `world` those of `twowiki.worlds.dataset.WorldOptions` (`people`, `films`, `seed`, ...).
+            `world` those of `twowiki.worlds.settings.WorldOptions` (`people`, `films`, ...).
 
     Returns:
         What `datasets.load_dataset` returns. Hidden gold is None or an empty list.

@@ -34,7 +34,7 @@ def generate(
     from twowiki.generation.settings import Resources
 
     folder = Path(out)
-    report = run_pipeline(config, folder, resources or Resources(work=folder / "work"))
+    report = run_pipeline(config, folder, resources or Resources())
     target = folder / PARQUET
     if target.exists():
         shutil.rmtree(target)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -11,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from twowiki.data.schema import TWO_WIKI_TYPES
 from twowiki.errors import DataError, require_file
-from twowiki.generation.settings import EngineOptions, GenerateConfig, GenerateOptions, Resources
+from twowiki.generation.settings import GenerateConfig, Resources
 from twowiki.io.arguments import argument, settings_of
 from twowiki.worlds.settings import WorldConfig, parse_world
 
@@ -25,7 +23,7 @@ TIERS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class GenerateCommand(EngineOptions, GenerateOptions):
+class GenerateCommand(GenerateConfig, Resources):
     """Generate a 2WikiMultiHopQA-style data set from a Wikidata dump and Wikipedia summaries.
 
       twowiki generate --wikidata latest-all.json.gz --paragraphs para_with_hyperlink.zip --out DIR
@@ -36,16 +34,6 @@ class GenerateCommand(EngineOptions, GenerateOptions):
     interruption: it continues.
     """
 
-    wikidata: Path | None = argument(
-        None,
-        "Wikidata JSON dump, one entity per line: plain, .gz or .bz2 (.gz reads fastest)",
-        metavar="DUMP",
-    )
-    paragraphs: Path | None = argument(
-        None,
-        "Wikipedia summaries: para_with_hyperlink JSON lines (plain, .gz, .bz2, .zip), "
-        "wikimedia/wikipedia Parquet or JSON lines, or pages-articles XML; a file or a folder",
-    )
     world: str | None = argument(
         None,
         "a fictional world instead of dumps: people, films, seed, unique_names, aliases, missing, "
@@ -53,21 +41,6 @@ class GenerateCommand(EngineOptions, GenerateOptions):
         metavar="SETTINGS",
     )
     out: Path = argument(help="the folder to write", metavar="DIR")
-    workers: int = argument(
-        min(2, os.cpu_count() or 1), "processes and threads; the output is the same", minimum=1
-    )
-    work: Path | None = argument(
-        None,
-        "folder of the stages, kept for resuming and `twowiki explain` (default: OUT/work)",
-        metavar="DIR",
-    )
-
-    def __post_init__(self) -> None:
-        names = {name.strip().replace("-", "_") for text in self.types for name in text.split(",")}
-        known = [name for name in TWO_WIKI_TYPES if name in names]
-        unknown = sorted(names - {*known, ""})
-        object.__setattr__(self, "types", (*known, *unknown))
-        super().__post_init__()
 
     def run(self) -> int:
         """Generate, and print what was written."""
@@ -77,7 +50,7 @@ class GenerateCommand(EngineOptions, GenerateOptions):
         world = None if self.world is None else parse_world(self.world)
         wikidata, paragraphs = self._dumps(world, work)
         config = settings_of(GenerateConfig, self, wikidata=wikidata, paragraphs=paragraphs)
-        report = generate(config, self.out, settings_of(Resources, self, work=work))
+        report = generate(config, self.out, settings_of(Resources, self))
         _print_counts(config, report)
         if world is not None and report["samples"]:
             from twowiki.generation.difficulty import render_difficulty
@@ -130,8 +103,6 @@ class WorldCommand(WorldConfig):
     data set: how many questions shortcuts answer.
     """
 
-    unique_names: bool = argument(False, "no two people share a name")
-    brief: bool = argument(False, "summaries of two or three sentences")
     out: Path | None = argument(None, "the folder to write", metavar="DIR")
     difficulty: Path | None = argument(None, "measure this generated folder instead", metavar="DIR")
 
@@ -150,8 +121,7 @@ class WorldCommand(WorldConfig):
 
         if self.out is None:
             raise DataError("there is no folder to write", remedy="Name it with --out DIR")
-        switches = {"unique_names": int(self.unique_names), "brief": int(self.brief)}
-        report = write_world(settings_of(WorldConfig, self, **switches), self.out)
+        report = write_world(settings_of(WorldConfig, self), self.out)
         counts = report["counts"]
         print(
             f"{counts['entities']:,} entities, {counts['pages']:,} pages, "

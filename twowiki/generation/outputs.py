@@ -56,7 +56,7 @@ def _provenance(sample: GeneratedSample, split: str, score: float) -> dict[str, 
 
 def write_outputs(run: Run, out: Path) -> dict[str, Any]:
     """Write every file of the data set; return the report."""
-    work = run.resources.work
+    work = run.work
     splits: dict[str, str] = json.loads((work / "splits" / "splits.json").read_text("utf-8"))
     scores: dict[str, float] = json.loads((work / "splits" / "scores.json").read_text("utf-8"))
     out.mkdir(parents=True, exist_ok=True)

@@ -54,12 +54,15 @@ def run_pipeline(config: GenerateConfig, out: Path, resources: Resources) -> dic
     Raises:
         DataError: inputs that cannot be used.
     """
+    if config.wikidata is None or config.paragraphs is None:
+        raise DataError("no dumps", remedy="Give --wikidata and --paragraphs.")
     require_file(config.wikidata, "Give a Wikidata JSON dump as --wikidata.")
     files, form = paragraph_files(config.paragraphs)
-    resources.work.mkdir(parents=True, exist_ok=True)
-    with closing(make_engine(resources)) as engine:
-        run = Run(config, resources, engine)
-        _read_dumps(run, files, form)
+    work = resources.work or out / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    with closing(make_engine(resources, work)) as engine:
+        run = Run(config, resources, work, engine)
+        _read_dumps(run, config.wikidata, files, form)
         _select(run)
         _find_candidates(run)
         make_samples(run)
@@ -68,34 +71,34 @@ def run_pipeline(config: GenerateConfig, out: Path, resources: Resources) -> dic
         return write_outputs(run, out)
 
 
-def _read_dumps(run: Run, files: list[Path], form: str) -> None:
+def _read_dumps(run: Run, wikidata: Path, files: list[Path], form: str) -> None:
     """Read both dumps, in parts that a stopped run keeps."""
     config, workers = run.config, run.resources.workers
 
     def read(paths: list[Path], kind: str) -> Callable[[Path], Mapping[str, Any]]:
-        def work(folder: Path) -> Mapping[str, Any]:
+        def ingest_part(folder: Path) -> Mapping[str, Any]:
             allowed = config.allow_truncated
             if isinstance(run.engine, SparkEngine) and kind in ("wikidata", "json") and not allowed:
                 return ingest_on_spark(run.engine.session, paths, kind, folder)
             return ingest(paths, kind, folder, workers=workers, allow_truncated=allowed)
 
-        return work
+        return ingest_part
 
-    wikidata = run.stage(
+    first = run.stage(
         "wikidata",
-        read([config.wikidata], "wikidata"),
-        settings=[fingerprint_of(config.wikidata), config.allow_truncated],
+        read([wikidata], "wikidata"),
+        settings=[fingerprint_of(wikidata), config.allow_truncated],
         after="",
         keep_partial=True,
     )
-    paragraphs = run.stage(
+    second = run.stage(
         "paragraphs",
         read(files, form),
         settings=[*(fingerprint_of(path) for path in files), form, config.allow_truncated],
         after="",
         keep_partial=True,
     )
-    run.key = key_of({"wikidata": wikidata, "paragraphs": paragraphs})
+    run.key = key_of({"wikidata": first, "paragraphs": second})
 
 
 def _select(run: Run) -> None:

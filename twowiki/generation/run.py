@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from twowiki.errors import DataError
 from twowiki.generation.engines import DuckDBEngine, Engine, SparkEngine, query
 from twowiki.generation.queries import Tables, tables_in
 from twowiki.generation.settings import VERSION, GenerateConfig, Resources
@@ -15,23 +13,21 @@ from twowiki.generation.tables import read_rows, table_sizes
 from twowiki.io.stages import key_of, run_stage
 
 
-def make_engine(resources: Resources) -> Engine:
-    """Start the engine that was asked for."""
-    scratch = resources.work / "scratch"
-    if not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]I?B", resources.memory.upper()):
-        raise DataError(f"--memory is {resources.memory!r}", remedy="Give a size such as 2GB.")
+def make_engine(resources: Resources, work: Path) -> Engine:
+    """Return the engine of the resources; it starts with its first query."""
+    scratch = work / "scratch"
     if resources.engine == "spark":
         return SparkEngine(scratch, master=resources.master, memory=resources.memory)
-    if resources.engine == "duckdb":
-        return DuckDBEngine(scratch, memory=resources.memory, threads=resources.workers)
-    raise DataError(f"unknown engine {resources.engine!r}", remedy="Give duckdb or spark.")
+    return DuckDBEngine(scratch, memory=resources.memory, threads=resources.workers)
 
 
 class Run:
-    """One run over one work folder: knows its stages' keys and their tables."""
+    """One run over one work folder, with the keys of its stages and their tables."""
 
-    def __init__(self, config: GenerateConfig, resources: Resources, engine: Engine) -> None:
-        self.config, self.resources, self.engine = config, resources, engine
+    def __init__(
+        self, config: GenerateConfig, resources: Resources, work: Path, engine: Engine
+    ) -> None:
+        self.config, self.resources, self.work, self.engine = config, resources, work, engine
         self.tables: Tables = {}
         self.counts: dict[str, Any] = {}
         self.key = ""
@@ -39,29 +35,29 @@ class Run:
     def stage(
         self,
         name: str,
-        work: Callable[[Path], Mapping[str, Any]],
+        make: Callable[[Path], Mapping[str, Any]],
         *,
         settings: Any = None,
         queries: Mapping[str, str] | None = None,
         after: str | None = None,
         keep_partial: bool = False,
     ) -> str:
-        """Run a stage after another one; give its key.
+        """Run a stage after another one; return its key.
 
         Args:
             name: the stage's folder.
-            work: does it, and gives counts.
-            settings: what it depends on besides.
+            make: writes the folder and returns counts.
+            settings: what else it depends on.
             queries: the steps it runs; their texts are part of its key.
-            after: the key it follows; by default the last stage's.
-            keep_partial: whether it can go on where it stopped.
+            after: the key that it follows; by default the last stage's.
+            keep_partial: whether it can continue where it stopped.
         """
         texts = {step: query(step) for step in queries or ()}
         parts = {"version": VERSION, "stage": name, "settings": settings, "queries": texts}
         self.key = key_of(parts | {"after": self.key if after is None else after})
-        folder = self.resources.work / name
+        folder = self.work / name
         self.counts[name] = run_stage(
-            folder, self.key, work, keep_partial=keep_partial, describe=self._describe
+            folder, self.key, make, keep_partial=keep_partial, describe=self._describe
         )
         self.tables |= tables_in([folder])
         return self.key
@@ -72,6 +68,6 @@ class Run:
     def answer_classes(self) -> dict[str, str]:
         """Return the label of the first class of each wanted entity, by Q-id."""
         classes: dict[str, str] = {}
-        for row in read_rows(self.resources.work / "samples" / "wanted_classes"):
+        for row in read_rows(self.work / "samples" / "wanted_classes"):
             classes.setdefault(f"Q{row['qid']}", row["label"])
         return classes

@@ -148,7 +148,7 @@ def _aliases(samples: Iterable[GeneratedSample], entities: Entities) -> Iterator
 def make_contexts(run: Run) -> None:
     """Add distractors to the gold paragraphs of every sample, up to ten paragraphs."""
     config = run.config
-    path = run.resources.work / "samples" / "samples.jsonl"
+    path = run.work / "samples" / "samples.jsonl"
     samples = list(read_json_lines(path, GeneratedSample))
 
     def make(folder: Path) -> Mapping[str, Any]:
@@ -209,7 +209,7 @@ def _single_hop_scores(config: GenerateConfig, samples: list[Question]) -> dict[
 def make_splits(run: Run) -> None:
     """Score every sample by the single-hop reader and assign the samples to splits."""
     config = run.config
-    path = run.resources.work / "contexts" / "examples.jsonl"
+    path = run.work / "contexts" / "examples.jsonl"
 
     def make(folder: Path) -> Mapping[str, Any]:
         rarity = word_rarity(sample.question for sample in read_json_lines(path, Question))

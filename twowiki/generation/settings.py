@@ -1,10 +1,9 @@
-"""The settings of a generation, which change its output, and the resources, which do not.
-
-They are the flags of `twowiki generate`. Unknown types and values out of range are refused.
-"""
+"""The settings of a generated data set, and the resources of a run; flags of `twowiki generate`."""
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,20 +21,32 @@ PAPER_MIX = {
 }  # Table 2
 
 
-@dataclass(frozen=True, kw_only=True)
-class GenerateOptions:
-    """The settings that change a generated data set, but for the dumps that it is made from."""
+@dataclass(frozen=True)
+class GenerateConfig:
+    """The settings of a generated data set; they fix every byte of it."""
 
+    wikidata: Path | None = argument(
+        None,
+        "Wikidata JSON dump, one entity per line: plain, .gz or .bz2 (.gz reads fastest)",
+        metavar="DUMP",
+    )
+    paragraphs: Path | None = argument(
+        None,
+        "Wikipedia summaries: para_with_hyperlink JSON lines (plain, .gz, .bz2, .zip), "
+        "wikimedia/wikipedia Parquet or JSON lines, or pages-articles XML; a file or a folder",
+        metavar="FILE",
+    )
     types: tuple[str, ...] = argument(
         TWO_WIKI_TYPES, "question types, separated by spaces or commas", metavar="TYPE", nargs="+"
     )
     limit_per_type: int | None = argument(
         1000,
-        "samples of each type, or all: every pair of entities compared and nothing balanced away; "
-        "for small dumps",
+        "samples of each type, or all: every pair compared, nothing dropped for balance; for "
+        "small dumps",
         minimum=1,
+        metavar="N",
     )
-    seed: str = argument("0", "seed of every draw")
+    seed: str = argument("0", "what every draw depends on", metavar="SEED")
     title_case: str = argument(
         "clean",
         "paper: the released questions' style (It'S, (Film)); clean: names as they are",
@@ -48,7 +59,7 @@ class GenerateOptions:
         False, "drop inferred relations that can fail and that Wikidata does not state itself"
     )
     allow_truncated: bool = argument(
-        False, "use what a truncated or damaged dump contains, instead of stopping"
+        False, "continue with what a truncated or damaged dump contained"
     )
     probe: str = argument(
         "lexical",
@@ -58,32 +69,38 @@ class GenerateOptions:
     )
     mix: str = argument(
         "even",
-        "paper: four times --limit-per-type in total, the types in the shares of the paper's "
+        "paper: four times the limit per type in all, the types in the shares of the paper's "
         "Table 2",
         choices=("even", "paper"),
     )
 
     def __post_init__(self) -> None:
-        unknown = [kind for kind in self.types if kind not in TWO_WIKI_TYPES]
-        if unknown or not self.types:
+        object.__setattr__(self, "seed", str(self.seed))
+        check_values(self)
+        named = {name.strip() for text in self.types for name in text.split(",") if name}
+        types = {name.replace("-", "_") for name in named}
+        unknown = sorted(types - set(TWO_WIKI_TYPES))
+        if unknown or not types:
             raise DataError(
                 f"unknown question type {unknown[0]!r}" if unknown else "no question type given",
-                remedy=f"Known: {', '.join(TWO_WIKI_TYPES)}",
+                remedy=f"Known: {', '.join(TWO_WIKI_TYPES)}.",
             )
-        check_values(self)
-        if self.mix == "paper" and self.limit_per_type is None:
-            raise DataError("--mix paper has no limit", remedy="Set --limit-per-type to a number")
+        known = tuple(name for name in TWO_WIKI_TYPES if name in types)
+        object.__setattr__(self, "types", known)
+        if self.mix == "paper" and self.exhaustive:
+            raise DataError("--mix paper has no limit", remedy="Set --limit-per-type to a number.")
 
-    def limit_of(self, kind: str) -> int | None:
+    def limit_of(self, question_type: str) -> int | None:
         """Return the number of samples wanted of a type; None is all."""
         if self.limit_per_type is None or self.mix == "even":
             return self.limit_per_type
-        return max(1, self.limit_per_type * 4 * PAPER_MIX[kind] // sum(PAPER_MIX.values()))
+        share = self.limit_per_type * 4 * PAPER_MIX[question_type]
+        return max(1, share // sum(PAPER_MIX.values()))
 
     @property
     def largest_limit(self) -> int | None:
-        """Return the largest number of samples wanted of a type; None is all."""
-        limits = [self.limit_of(kind) for kind in self.types]
+        """The largest number of samples wanted of a type; None is all."""
+        limits = [self.limit_of(question_type) for question_type in self.types]
         return max((limit for limit in limits if limit is not None), default=None)
 
     @property
@@ -93,36 +110,39 @@ class GenerateOptions:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings without the paths, for reports."""
-        return to_dict(settings_of(GenerateOptions, self))
+        settings = to_dict(settings_of(GenerateConfig, self))
+        del settings["wikidata"], settings["paragraphs"]
+        return settings
 
 
 @dataclass(frozen=True)
-class GenerateConfig(GenerateOptions):
-    """The settings of a generated data set.
-
-    Attributes:
-        wikidata: the entity dump.
-        paragraphs: Wikipedia summaries.
-    """
-
-    wikidata: Path
-    paragraphs: Path
-
-
-@dataclass(frozen=True, kw_only=True)
-class EngineOptions:
+class Resources:
     """What a run may use; the output does not depend on it."""
 
-    engine: str = argument(
-        "duckdb", "where the queries run; the output is the same", choices=("duckdb", "spark")
+    work: Path | None = argument(
+        None,
+        "folder of the stages, kept for resuming and `twowiki explain` (default: OUT/work)",
+        metavar="DIR",
+        group="resources",
     )
-    workers: int = argument(2, "processes and threads; the output is the same", minimum=1)
-    memory: str = argument("2GB", "the engine's memory limit; more is put on disk", metavar="SIZE")
-    master: str = argument("local[2]", "Spark's master")
+    engine: str = argument(
+        "duckdb",
+        "where the queries run; the output is the same",
+        choices=("duckdb", "spark"),
+        group="resources",
+    )
+    workers: int = argument(
+        min(2, os.cpu_count() or 1),
+        "processes and threads; the output is the same",
+        minimum=1,
+        group="resources",
+    )
+    memory: str = argument(
+        "2GB", "the engine's memory limit; more is put on disk", metavar="SIZE", group="resources"
+    )
+    master: str = argument("local[2]", "Spark's master", metavar="URL", group="resources")
 
-
-@dataclass(frozen=True)
-class Resources(EngineOptions):
-    """What a run may use, and the folder of its stages."""
-
-    work: Path
+    def __post_init__(self) -> None:
+        check_values(self)
+        if not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]I?B", self.memory.upper()):
+            raise DataError(f"--memory is {self.memory!r}", remedy="Give a size such as 2GB.")

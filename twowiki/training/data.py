@@ -158,12 +158,13 @@ def source_of_file(path: str, split: str, limit: int = 0) -> Source:
 def _of_world(config: MultihopConfig, limits: tuple[int, int]) -> tuple[Source, Source]:
     """Make the world that the settings ask for (once, beside the encoded examples)."""
     from twowiki.builder.fingerprint import code_hash
-    from twowiki.worlds.dataset import read_options, world_files
+    from twowiki.worlds.dataset import world_files
+    from twowiki.worlds.settings import parse_settings
 
     text = config.world or DEFAULT_WORLD
     cache = Path(config.cache_dir or config.output_dir)
     try:
-        found: Any = world_files(read_options(text), cache, code_hash())
+        found: Any = world_files(parse_settings(text), cache, code_hash())
     except ModuleNotFoundError as error:
         raise DataError(
             f"making a world needs the package {error.name!r}",

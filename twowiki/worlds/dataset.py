@@ -1,4 +1,4 @@
-"""The config `world` of the builder: a data set made on the spot, kept in the cache.
+"""The config `world` of the builder: a data set generated on the spot, kept in the cache.
 
 In: options of `load_dataset`. Out: the files of each split. The same options are generated once;
 a stopped run leaves nothing that looks finished.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -19,79 +19,21 @@ from twowiki.errors import DataError
 from twowiki.generation.difficulty import READERS, measure_difficulty, read_gold_examples
 from twowiki.io.files import write_json, write_text
 from twowiki.io.stages import key_of, run_stage
-from twowiki.worlds.dumps import PARAGRAPHS, REPORT, WIKIDATA, write_world
-from twowiki.worlds.settings import WorldConfig, make_world_config, parse_pairs
+from twowiki.worlds.settings import OPTION_NAMES, WorldConfig, make_world_config
 
 WORLD_CONFIG = "world"
-# What a world's config loads in place of files: a file that is always there.
+# The file that the config names as its data: one that always exists.
 PLACEHOLDER = __file__
 
 
-@dataclass
-class WorldOptions:
-    """Options of the config `world`; None stands for the default.
-
-    Attributes:
-        people: people with a page (2,000).
-        films: films with a page (1,500).
-        seed: what every draw depends on, of the world and of the questions ("0").
-        unique_names: whether no two people share a name.
-        aliases: percent of mentions of people by another of their names (5).
-        missing: percent of what pages say that Wikidata lacks (8).
-        mismatch: percent of facts whose text says something else (0).
-        brief: whether summaries are of two or three sentences.
-        limit_per_type: samples of each question type (1,000).
-        mix: "even", or "paper" for the shares of the paper's Table 2.
-        title_case: "clean", or "paper" for the released questions' style.
-    """
-
-    people: int | None = None
-    films: int | None = None
-    seed: str | int | None = None
-    unique_names: bool | None = None
-    aliases: int | None = None
-    missing: int | None = None
-    mismatch: int | None = None
-    brief: bool | None = None
-    limit_per_type: int | None = None
-    mix: str | None = None
-    title_case: str | None = None
-
-
-OPTION_NAMES = tuple(field.name for field in fields(WorldOptions))
-_OF_WORLD = ("people", "films", "seed", "unique_names", "aliases", "missing", "mismatch", "brief")
-
-
-def read_options(text: str) -> dict[str, Any]:
-    """Read options written as "people=2000,films=1500,seed=7,limit_per_type=500".
-
-    Raises:
-        DataError: what sets nothing, or sets it to no number where one is needed.
-    """
-    options: dict[str, Any] = {}
-    for name, value in parse_pairs(text):
-        if name not in OPTION_NAMES:
-            raise DataError(
-                "there is no such setting of a world",
-                field=name,
-                remedy=f"Known: {', '.join(OPTION_NAMES)}",
-            )
-        if name not in ("seed", "mix", "title_case"):
-            if not value.isdecimal():
-                raise DataError(
-                    f"{value!r} is no whole number", field=name, remedy=f"Give it as {name}=1000"
-                )
-            options[name] = int(value)
-        else:
-            options[name] = value
-    return options
+_OF_WORLD = tuple(field.name for field in fields(WorldConfig))
 
 
 def made_files(config: Any, cache: str, code: str) -> dict[str, list[str]]:
-    """Give the files of a builder's config if it is `world`, else none.
+    """Return the files of a builder's config if it is `world`, else none.
 
     Args:
-        config: of the builder.
+        config: the builder's config.
         cache: the folder that keeps generated data.
         code: hash of the code that generates.
 
@@ -110,7 +52,7 @@ def made_files(config: Any, cache: str, code: str) -> dict[str, list[str]]:
             ) from None
     for name in given:
         raise DataError(
-            f"is no option of the config {config.name!r}",
+            f"is not an option of the config {config.name!r}",
             field=name,
             remedy=f"It belongs to the config {WORLD_CONFIG!r}",
         )
@@ -118,7 +60,7 @@ def made_files(config: Any, cache: str, code: str) -> dict[str, list[str]]:
 
 
 def world_files(options: Mapping[str, Any], cache: Path, code: str) -> dict[str, list[str]]:
-    """Generate a world's data set unless the cache has it; give split -> files.
+    """Generate a world's data set unless the cache has it; return the files of each split.
 
     Args:
         options: of `WorldOptions`.
@@ -128,33 +70,24 @@ def world_files(options: Mapping[str, Any], cache: Path, code: str) -> dict[str,
     Raises:
         DataError: an option that cannot be used.
     """
-    world = {name: options[name] for name in _OF_WORLD if name in options}
-    for name in ("unique_names", "brief"):
-        world |= {name: int(world[name])} if name in world else {}
-    settings = make_world_config(world)
-    asked = {name: options[name] for name in OPTION_NAMES if name in options}
-    key = key_of({"world": settings.to_dict(), "options": asked, "code": code})
+    world = make_world_config({name: options[name] for name in _OF_WORLD if name in options})
+    generation = {name: options[name] for name in OPTION_NAMES if name in options}
+    generation = {name: value for name, value in generation.items() if name not in _OF_WORLD}
+    key = key_of({"world": world.to_dict(), "options": generation, "code": code})
     folder = cache / "twowiki-worlds" / key
-    run_stage(folder, key, partial(_generate, settings, asked), shared=True, quiet=True)
+    run_stage(folder, key, partial(_generate, world, generation), shared=True, quiet=True)
     splits = {"train": "train", "validation": "dev", "test": "test"}
     return {split: [str(folder / f"{name}.json")] for split, name in splits.items()}
 
 
-def _generate(settings: Any, options: Mapping[str, Any], out: Path) -> dict[str, Any]:
+def _generate(world: WorldConfig, options: Mapping[str, Any], out: Path) -> dict[str, Any]:
     from twowiki.generation.pipeline import run_pipeline
     from twowiki.generation.settings import GenerateConfig, Resources
 
-    wikidata, paragraphs = prepare_dumps(settings, out / "work" / "world")
-    config = GenerateConfig(
-        wikidata=wikidata,
-        paragraphs=paragraphs,
-        limit_per_type=options.get("limit_per_type", 1000),
-        mix=options.get("mix", "even"),
-        title_case=options.get("title_case", "clean"),
-        seed=settings.seed,
-    )
+    wikidata, paragraphs = prepare_dumps(world, out / "work" / "world")
+    config = GenerateConfig(wikidata=wikidata, paragraphs=paragraphs, seed=world.seed, **options)
     # One process: another would run the caller's script again, if that has no main guard.
-    report = run_pipeline(config, out, Resources(work=out / "work", workers=1))
+    report = run_pipeline(config, out, Resources(workers=1))
     splits: dict[str, Any] = report["splits"]
     if not all(splits.get(name) for name in ("train", "dev", "test")):
         raise DataError(
@@ -166,7 +99,9 @@ def _generate(settings: Any, options: Mapping[str, Any], out: Path) -> dict[str,
 
 
 def prepare_dumps(config: WorldConfig, folder: Path) -> tuple[Path, Path]:
-    """Write a world's dumps into a folder, unless it holds just these; give their paths."""
+    """Write a world's dumps into a folder, unless they are there; return their paths."""
+    from twowiki.worlds.dumps import PARAGRAPHS, REPORT, WIKIDATA, write_world
+
     done = folder / REPORT
     try:
         same = json.loads(done.read_text(encoding="utf-8"))["settings"] == config.to_dict()
@@ -192,7 +127,7 @@ def add_difficulty(config: WorldConfig, out: Path, report: Mapping[str, Any]) ->
 
 
 def _section(config: WorldConfig, difficulty: Mapping[str, Mapping[str, Any]]) -> str:
-    """Render the figures as the last part of the page."""
+    """Render the F1 of the readers as the last part of the page."""
     cells = "".join(f"<th>{escape(name)}</th>" for name in ("type", "samples", *READERS))
     rows = "".join(
         f"<tr><td>{escape(kind)}</td>"

@@ -1,108 +1,148 @@
-"""The settings of a world: sizes, seed and noise. All of them change the output."""
+"""The settings of a world: sizes, seed and noise, which fix every byte of its dumps.
+
+In: values by name, flags of `twowiki world`, or one text ("people=2000,films=1500,seed=7"). Names
+that do not exist and values out of range are refused.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
-from twowiki.errors import DataError, nearest
-from twowiki.io.arguments import argument, check_values
+from twowiki.errors import DataError
+from twowiki.io.arguments import (
+    CommandParser,
+    add_arguments,
+    argument,
+    check_names,
+    check_values,
+    from_values,
+    parse_flags,
+    settings_of,
+    to_dict,
+)
 
 VERSION = 1  # counts changes of what the same settings and seed give
-LARGEST = 20_000_000
+_LARGEST = 20_000_000
 
 
 @dataclass(frozen=True)
 class WorldConfig:
-    """The settings of a world; with the same settings it has the same bytes everywhere."""
+    """The settings of a world."""
 
-    people: int = argument(2000, "people with a page", minimum=50, maximum=LARGEST)
+    people: int = argument(2000, "people with a page", minimum=50, maximum=_LARGEST)
     films: int = argument(
-        1500,
-        "films with a page; songs, albums, bands, books and the rest follow from both",
-        minimum=10,
-        maximum=LARGEST,
+        1500, "films; songs, books and the rest follow from both", minimum=10, maximum=_LARGEST
     )
-    seed: str = argument("0", "seed of every draw")
-    unique_names: int = argument(
-        0, "1: no two people share a name; 0: some do, and their pages' titles have brackets",
-        minimum=0, maximum=1,
-    )  # fmt: skip
+    seed: str = argument("0", "what every draw depends on", metavar="SEED")
+    unique_names: bool = argument(
+        False, "no two people share a name; without it, titles tell namesakes apart by brackets"
+    )
     aliases: int = argument(
-        5, "percentage of mentions of people by another of their names", minimum=0, maximum=100
+        5, "percent of mentions of people by another of their names", minimum=0, maximum=100
     )
     missing: int = argument(
-        8, "percentage of the pages' statements that Wikidata lacks", minimum=0, maximum=100
+        8, "percent of what pages state that Wikidata lacks", minimum=0, maximum=100
     )
     mismatch: int = argument(
         0,
-        "percentage of facts whose object the text names in another relation; the paper found 8 "
-        "in its data",
+        "percent of facts whose object the text names, but with another relation; the paper found "
+        "8 in its data",
         minimum=0,
         maximum=100,
     )
-    brief: int = argument(
-        0, "1: summaries of two or three sentences, which train twice as fast",
-        minimum=0, maximum=1,
-    )  # fmt: skip
+    brief: bool = argument(False, "summaries of two or three sentences, which train twice as fast")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seed", str(self.seed))
         check_values(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings by name, for reports and keys."""
-        return {**asdict(self), "version": VERSION}
+        """Return the settings by name, switches as 0 and 1, for reports and keys."""
+        plain = {
+            name: int(value) if isinstance(value, bool) else value
+            for name, value in to_dict(settings_of(WorldConfig, self)).items()
+        }
+        return {**plain, "version": VERSION}
 
     @property
     def text(self) -> str:
-        """Give the settings as one text, which `parse_world` reads."""
-        return ",".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))
+        """The settings as one text, which `parse_world` reads."""
+        values = self.to_dict()
+        return ",".join(f"{field.name}={values[field.name]}" for field in fields(WorldConfig))
+
+
+@dataclass
+class WorldOptions:
+    """Options of the config `world` of the data set; None means the default.
+
+    The first eight are those of `WorldConfig`, the others those of
+    `twowiki.generation.settings.GenerateConfig`; the seed is that of both.
+    """
+
+    people: int | None = None
+    films: int | None = None
+    seed: str | int | None = None
+    unique_names: bool | None = None
+    aliases: int | None = None
+    missing: int | None = None
+    mismatch: int | None = None
+    brief: bool | None = None
+    limit_per_type: int | None = None
+    mix: str | None = None
+    title_case: str | None = None
+
+
+OPTION_NAMES = tuple(field.name for field in fields(WorldOptions))
 
 
 def make_world_config(values: Mapping[str, Any]) -> WorldConfig:
-    """Make settings from values by name; numbers may be texts.
+    """Return the settings from values by name; switches may be 0 and 1, the seed a number.
 
     Raises:
-        DataError: an unknown name or a value that is no number.
+        DataError: an unknown name, or a value of another type or out of range.
     """
-    known = {field.name: field.type for field in fields(WorldConfig)}
-    given: dict[str, Any] = {}
-    for raw, value in values.items():
-        name = raw.replace("-", "_")
-        if name not in known:
-            near = nearest(name, known)
-            remedy = f"Did you mean {near!r}" if near else f"Known: {', '.join(known)}"
-            raise DataError("there is no such setting of a world", field=raw, remedy=remedy)
-        if known[name] == "int" and isinstance(value, str):
-            digits = value.strip().replace("_", "")
-            if not digits.isdecimal():
-                raise DataError(
-                    f"{value!r} is no whole number", field=raw, remedy=f"Give it as {raw}=1000"
-                )
-            value = int(digits)
-        given[name] = value
-    return WorldConfig(**given)
+    switches = {field.name for field in fields(WorldConfig) if isinstance(field.default, bool)}
+    plain = {
+        name: bool(value) if name in switches and value in (0, 1) else value
+        for name, value in values.items()
+    }
+    if "seed" in plain:
+        plain["seed"] = str(plain["seed"])
+    return from_values(WorldConfig, plain)
 
 
 def parse_world(text: str) -> WorldConfig:
-    """Read settings written as "people=2000,films=1500,seed=7"."""
-    return make_world_config(dict(parse_pairs(text)))
+    """Return the settings of a text such as "people=2000,films=1500,seed=7"."""
+    return WorldConfig(**parse_settings(text, WorldConfig))
 
 
-def parse_pairs(text: str) -> list[tuple[str, str]]:
-    """Cut "name=value,name=value" into its pairs; a name stands once."""
-    pairs: list[tuple[str, str]] = []
+def parse_settings(text: str, shape: type = WorldOptions) -> dict[str, Any]:
+    """Return the values of a text of settings, in the types of a dataclass.
+
+    Args:
+        text: "name=value,name=value".
+        shape: the dataclass.
+
+    Raises:
+        DataError: a part that sets nothing, an unknown name, a name given twice, or a value of
+            another type.
+    """
+    values: dict[str, str] = {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         name, equals, value = (piece.strip() for piece in part.partition("="))
+        name = name.replace("-", "_")
         if not equals or not value:
             raise DataError(
                 f"{part!r} sets nothing",
                 field="world",
                 remedy='Write the settings as "people=2000,films=1500,seed=7"',
             )
-        if any(name == other for other, _ in pairs):
+        if name in values:
             raise DataError("is given twice", field=name, remedy="Give it once")
-        pairs.append((name, value))
-    return pairs
+        values[name] = value
+    check_names(values, shape)
+    parser = CommandParser("world")
+    add_arguments(parser, shape, "_")
+    return parse_flags(parser, shape, [f"--{name}={value}" for name, value in values.items()])
