@@ -98,7 +98,7 @@ def train_fold(given: argparse.Namespace, settings: str, fold: int) -> None:
     flags += fewer_paragraphs(given, model, given.copies)
     flags += ["--max_cpu_minutes", str(given.minutes)]
     if settings.endswith("_world"):
-        flags += ["--init_from", str(train_on_world(given, model) / "best")]
+        flags += ["--model_name_or_path", str(train_on_world(given, model) / "best")]
     train(given, model, given.out / settings / f"fold_{fold}", flags)
 
 
@@ -111,13 +111,13 @@ def train_on_world(given: argparse.Namespace, model: str) -> Path:
     folder = world_run(given, model)
     if model in given.starts:
         return folder
-    flags = ["--world", given.world, "--max_validation_examples", "200"]
+    flags = ["--world", given.world, "--max_eval_samples", "200"]
     flags += ["--cache_dir", str(given.out / "made")]
     minutes, few = given.world_minutes, fewer_paragraphs(given, model, 1)
     if few:
         first, minutes = folder.with_name(f"{model}_short"), minutes / 4
         train(given, model, first, [*flags, *few, "--max_cpu_minutes", str(3 * minutes)])
-        flags += ["--init_from", str(first / "best"), *AFTER_SHORT]
+        flags += ["--model_name_or_path", str(first / "best"), *AFTER_SHORT]
     train(given, model, folder, [*flags, "--max_cpu_minutes", str(minutes)])
     return folder
 
@@ -140,11 +140,28 @@ def train(given: argparse.Namespace, model: str, folder: Path, flags: list[str])
         return
     command = [sys.executable, str(ROOT / "train.py"), "--output_dir", str(folder)]
     command += (
-        encoder_flags(given) if model == "encoder" else baseline_flags("--init_from" in flags)
+        encoder_flags(given)
+        if model == "encoder"
+        else baseline_flags("--model_name_or_path" in flags)
     )
-    command += [*flags, "--resume", "auto", "--checkpoint_limit", "1", "--warmup_steps", "20"]
-    command += ["--epochs", "100000", "--patience", "0", "--eval_every", "1000000000"]
-    command += ["--save_every", "50"]
+    command += [
+        *flags,
+        "--resume_from_checkpoint",
+        "auto",
+        "--save_total_limit",
+        "1",
+        "--warmup_steps",
+        "20",
+    ]
+    command += [
+        "--num_train_epochs",
+        "100000",
+        "--early_stopping_patience",
+        "0",
+        "--eval_steps",
+        "1000000000",
+    ]
+    command += ["--save_steps", "50"]
     environment = {**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
     print(f"{folder.relative_to(given.out)} ...", flush=True)
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
@@ -154,19 +171,33 @@ def train(given: argparse.Namespace, model: str, folder: Path, flags: list[str])
 
 def baseline_flags(trained: bool) -> list[str]:
     """Give the baseline's settings; where it was trained before, the best of its own bench."""
-    shared = ["--batch_size", "16", "--bucket", "yes", "--freeze_word_vectors", "no"]
+    shared = [
+        "--per_device_train_batch_size",
+        "16",
+        "--train_sampling_strategy",
+        "group_by_length",
+        "--freeze_word_vectors",
+        "no",
+    ]
     if trained:
-        return [*shared, "--learning_rate", "0.012", "--clip_norm", "5"]
+        return [*shared, "--learning_rate", "0.012", "--max_grad_norm", "5"]
     sizes = ["--word_dim", "100", "--dropout", "0.2", "--min_word_count", "2"]
     return [*shared, *sizes, "--learning_rate", "3e-3"]
 
 
 def encoder_flags(given: argparse.Namespace) -> list[str]:
     """Give the encoder's settings."""
-    rates = ["--learning_rate", "1.5e-4", "--head_learning_rate", "6e-4", "--batch_size", "4"]
+    rates = [
+        "--learning_rate",
+        "1.5e-4",
+        "--head_learning_rate",
+        "6e-4",
+        "--per_device_train_batch_size",
+        "4",
+    ]
     rates += ["--support_weight", "3", "--dropout", "0"]
-    cheap = ["--backbone_dropout", "0", "--mixed_precision", "bf16"]
-    own = ["--task", "encoder", "--backbone", given.backbone]
+    cheap = ["--backbone_dropout", "0", "--bf16"]
+    own = ["--task", "encoder", "--model_name_or_path", given.backbone]
     return [*own, *rates, *cheap, *given.flags.split()]
 
 
@@ -213,7 +244,7 @@ def told_of_world(given: argparse.Namespace, model: str) -> str:
         steps, batch = report["steps"], report["batch_size"]
         minutes = report["cpu_seconds"] / 60
         told.append(f"{minutes:.1f} CPU minutes, {steps} steps of {batch}")
-        before = report["config"]["init_from"]
+        before = report["config"]["model_name_or_path"]
         if not before:
             break
         run = Path(before).parent
@@ -226,11 +257,10 @@ def show_by_type(settings: str, report: Any, runs: list[dict[str, Any]]) -> None
     """Print joint F1 by type, and what the decoder derives is worth."""
     minutes = numpy.mean([run["cpu_seconds"] for run in runs]) / 60
     config = runs[-1]["config"]
+    batch = config["per_device_train_batch_size"]
     paragraphs, copies = config["train_paragraphs"], config["train_copies"]
     read = f"{copies} draws of {paragraphs} paragraphs" if paragraphs else "whole contexts"
-    print(
-        f"\n{settings}: {minutes:.1f} CPU minutes a fold, batches of {config['batch_size']}, {read}"
-    )
+    print(f"\n{settings}: {minutes:.1f} CPU minutes a fold, batches of {batch}, {read}")
     parts = [f"{name} {group.metrics['joint_f1']:.2f}" for name, group in report.types.items()]
     print(f"{settings}, joint F1: {', '.join(parts)}")
     for name in runs[0]["scores"].get("without", {}):

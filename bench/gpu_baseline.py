@@ -19,7 +19,7 @@ from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
 from twowiki.models.convert_baseline import reference_inputs, reference_labels
 from twowiki.models.modeling_baseline import TwoWikiBaselineForMultihopQA
 from twowiki.training.loop import make_optimizer
-from twowiki.training.settings import TrainConfig
+from twowiki.training.settings import BaselineArguments
 
 EPOCH = 167_454
 PRECISIONS = ("fp32", "tf32", "bf16")
@@ -59,7 +59,7 @@ def row(settings: str, precision: str, size: int, given: argparse.Namespace) -> 
     model = TwoWikiBaselineForMultihopQA(config).to(given.device)
     lengths = torch.linspace(30, 60, size) if given.quick else torch.linspace(634, 1199, size)
     inputs, labels = inputs_of(config, lengths, given.device)
-    optimizer = make_optimizer(model, TrainConfig())
+    optimizer = make_optimizer(model, BaselineArguments())
     cast = torch.autocast(given.device, dtype=torch.bfloat16, enabled=precision == "bf16")
     if given.device == "cuda":
         torch.cuda.reset_peak_memory_stats()

@@ -23,7 +23,7 @@ from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
 from twowiki.models.features import Window
 from twowiki.models.modeling_encoder import TwoWikiEncoderForMultihopQA
 from twowiki.models.processing_encoder import EncoderCollator
-from twowiki.training.encoder import EncoderConfig, make_encoder_optimizer
+from twowiki.training.encoder import EncoderArguments, make_encoder_optimizer
 
 EPOCH, RELATIONS, SENTENCES = 167_454, 36, 30
 BATCHES = (8, 16, 32, 64, 128)
@@ -84,7 +84,7 @@ def row(
     batch = {k: v.to(given.device) for k, v in EncoderCollator(config)(windows).items()}
     labels = {k for k in batch if k.endswith(("_labels", "_positions"))}
     inputs = {name: values for name, values in batch.items() if name not in labels}
-    optimizer = make_encoder_optimizer(model, EncoderConfig(backbone="random"))
+    optimizer = make_encoder_optimizer(model, EncoderArguments(backbone="random"))
     if given.device == "cuda":
         torch.cuda.reset_peak_memory_stats()
 

@@ -40,9 +40,30 @@ def main() -> None:
             records = [to_official(item) for item in items]
             (Path(folder) / name).write_text(json.dumps(records), encoding="utf-8")
         command = [sys.executable, str(ROOT / "train.py")]
-        command += ["--data_dir", folder, "--output_dir", f"{folder}/run", "--patience", "0"]
-        command += ["--batch_size", "8", "--warmup_steps", "20", "--eval_every", "40"]
-        command += ["--schedule", "constant", "--epochs", "100000", "--metric", given.metric]
+        command += [
+            "--data_dir",
+            folder,
+            "--output_dir",
+            f"{folder}/run",
+            "--early_stopping_patience",
+            "0",
+        ]
+        command += [
+            "--per_device_train_batch_size",
+            "8",
+            "--warmup_steps",
+            "20",
+            "--eval_steps",
+            "40",
+        ]
+        command += [
+            "--lr_scheduler_type",
+            "constant",
+            "--num_train_epochs",
+            "100000",
+            "--metric_for_best_model",
+            given.metric,
+        ]
         command += ["--max_cpu_minutes", str(given.minutes), "--stop_at", str(given.goal)]
         command += [*model_flags(given.backbone), *given.flags.split()]
         environment = {**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
@@ -59,10 +80,17 @@ def model_flags(backbone: str) -> list[str]:
     """Give the flags of the model: the baseline, or the encoder from a backbone."""
     if not backbone:
         return ["--word_dim", "100", "--learning_rate", "3e-3"]
-    rates = ["--learning_rate", "1.5e-4", "--head_learning_rate", "6e-4", "--schedule", "linear"]
-    cheap = ["--batch_size", "4", "--mixed_precision", "bf16"]
+    rates = [
+        "--learning_rate",
+        "1.5e-4",
+        "--head_learning_rate",
+        "6e-4",
+        "--lr_scheduler_type",
+        "linear",
+    ]
+    cheap = ["--per_device_train_batch_size", "4", "--bf16"]
     no_dropout = ["--dropout", "0", "--backbone_dropout", "0"]
-    return ["--task", "encoder", "--backbone", backbone, *rates, *cheap, *no_dropout]
+    return ["--task", "encoder", "--model_name_or_path", backbone, *rates, *cheap, *no_dropout]
 
 
 def shortest(items: list[Example], count: int) -> list[Example]:

@@ -24,16 +24,18 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 SIZES = {
-    "batch_size": 16, "word_dim": 48, "char_dim": 8, "char_hidden": 32, "hidden_size": 40,
-    "relation_dim": 32, "min_word_count": 15, "freeze_word_vectors": False, "epochs": 1000,
-    "patience": 0, "metric": "joint_f1", "bucket": True, "schedule": "linear", "warmup_steps": 30,
+    "per_device_train_batch_size": 16, "num_train_epochs": 1000, "lr_scheduler_type": "linear",
+    "train_sampling_strategy": "group_by_length", "warmup_steps": 30, "word_dim": 48,
+    "char_dim": 8, "char_hidden": 32, "hidden_size": 40,
+    "relation_dim": 32, "min_word_count": 15, "freeze_word_vectors": False,
+    "early_stopping_patience": 0, "metric_for_best_model": "joint_f1",
 }  # fmt: skip
 SETTINGS = ("corrected", "reproduce")
 RECIPES: dict[str, dict[str, Any]] = {
-    "sgd_0.1": {"optimizer": "sgd", "learning_rate": 0.1, "clip_norm": 0, "weight_decay": 0},
-    "adamw_0.001": {"optimizer": "adamw", "learning_rate": 1e-3, "clip_norm": 5.0},
-    "adamw_0.004": {"optimizer": "adamw", "learning_rate": 4e-3, "clip_norm": 5.0},
-    "adamw_0.012": {"optimizer": "adamw", "learning_rate": 1.2e-2, "clip_norm": 5.0},
+    "sgd_0.1": {"optim": "sgd", "learning_rate": 0.1, "max_grad_norm": 0, "weight_decay": 0},
+    "adamw_0.001": {"optim": "adamw", "learning_rate": 1e-3, "max_grad_norm": 5.0},
+    "adamw_0.004": {"optim": "adamw", "learning_rate": 4e-3, "max_grad_norm": 5.0},
+    "adamw_0.012": {"optim": "adamw", "learning_rate": 1.2e-2, "max_grad_norm": 5.0},
 }
 FIGURES = ("f1", "sp_f1", "evi_f1", "joint_em", "joint_f1")
 
@@ -93,10 +95,10 @@ def train(
     options = SIZES | RECIPES[recipe] | {
         "settings": settings, "output_dir": folder, "train_file": args.out / "train.json",
         "validation_file": args.out / "validation.json", "max_cpu_minutes": minutes,
-        "eval_every": every, "seed": 13,
+        "eval_steps": every, "seed": 13,
     }  # fmt: skip
     if any((folder / "checkpoints").glob("*")):
-        options["resume"] = "auto"
+        options["resume_from_checkpoint"] = "auto"
     if not (folder / "report.json").is_file():
         run("train.py", *(f"--{name}={value}" for name, value in options.items()))
     report: dict[str, Any] = json.loads((folder / "report.json").read_text("utf-8"))

@@ -7,13 +7,13 @@ from typing import Any
 
 import torch
 
+from tests.tiny_data import tiny_examples
 from twowiki.data.schema import Example, Fact, Paragraph, Triple
 from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
 from twowiki.models.features import Window
 from twowiki.models.modeling_baseline import TwoWikiBaselineForMultihopQA
 from twowiki.models.processing_baseline import BaselineCollator, BaselineProcessor
 from twowiki.models.tokenization_baseline import TwoWikiTokenizer
-from twowiki.training.tiny_data import tiny_examples
 from twowiki.training.vocabulary import count_vocabulary, make_vocabulary
 
 SIZES = {"word_dim": 12, "char_hidden": 6, "char_dim": 4, "hidden_size": 8, "relation_dim": 6}

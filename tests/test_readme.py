@@ -62,9 +62,9 @@ CONFIGS = sorted((ROOT / "twowiki" / "training" / "configs").glob("*.yaml"))
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_every_config_parses(path: Path) -> None:
-    from twowiki.training.task import read_config
+    from twowiki.training.task import read_settings
 
-    assert read_config(["--config", path.stem]).output_dir
+    assert read_settings(["--config", path.stem]).output_dir
 
 
 def test_make_targets_of_the_readme_exist() -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
+from twowiki.io.arguments import from_values
 from twowiki.text2text.loading import make_model, make_tokenizer
 from twowiki.text2text.pairs import Pair
-from twowiki.text2text.settings import ArcDaConfig
-from twowiki.training.settings import make_settings
+from twowiki.text2text.settings import ArcDaArguments
 
 TEXTS = ["What melts ice? heat", "Where do plants grow? soil", "gravity pulls things down 水 é"]
 TEMPLATE = (
@@ -39,5 +39,5 @@ def pairs() -> list[Pair]:
     ]
 
 
-def config(**settings: Any) -> ArcDaConfig:
-    return make_settings(ArcDaConfig, {"data_dir": "x", **settings})
+def config(**settings: Any) -> ArcDaArguments:
+    return from_values(ArcDaArguments, {"data_dir": "x", **settings})

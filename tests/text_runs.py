@@ -12,17 +12,17 @@ from accelerate.state import AcceleratorState, GradientState, PartialState
 from twowiki import train
 
 SMALL = {
-    "model": "tiny-t5",
-    "optimizer": "adamw",
+    "model_name_or_path": "tiny-t5",
+    "optim": "adamw",
     "learning_rate": 2e-3,
     "weight_decay": 0.0,
-    "batch_size": 32,
-    "epochs": 10_000,
-    "eval_every": 10_000,
-    "patience": 0,
+    "per_device_train_batch_size": 32,
+    "num_train_epochs": 10_000,
+    "eval_steps": 10_000,
+    "early_stopping_patience": 0,
     "max_new_tokens": 8,
-    "eval_batch_size": 100,
-    "checkpoint_limit": 1,
+    "per_device_eval_batch_size": 100,
+    "save_total_limit": 1,
 }
 
 

@@ -31,7 +31,6 @@ from twowiki.pages.answer import (
     triple_rows,
 )
 from twowiki.pages.evidence import evidence_style
-from twowiki.training.tiny_data import tiny_examples
 
 HERE = Path(__file__).parent
 TITLE = "Multi-hop questions with their evidence"
@@ -54,7 +53,6 @@ STYLE = """
 :focus-visible { outline: 3px solid #0b5cad !important; outline-offset: 2px; }
 .dark :focus-visible { outline-color: #79b8ff !important; }
 """
-SHOWN = 4  # examples, one of each question type
 
 
 def find_model(given: str | None) -> str | None:
@@ -88,8 +86,8 @@ def make_demo(model: Any, notice: str = "") -> gr.Blocks:
         )
 
     examples = [
-        (example.question, render_paragraphs(example.context))
-        for example in tiny_examples(SHOWN, seed=21)
+        (example["question"], render_paragraphs(example["context"]))
+        for example in json.loads((HERE / "examples.json").read_text(encoding="utf-8"))
     ]
     with gr.Blocks(title=TITLE, analytics_enabled=False) as demo:
         gr.Markdown(INTRODUCTION)

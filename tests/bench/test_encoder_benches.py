@@ -46,7 +46,7 @@ def test_the_cross_validation_predicts_each_item_once_and_goes_on(tmp_path: Path
     command = [
         str(ROOT / "bench" / "compare_encoder.py"), str(tmp_path / "dev.json"),
         "--backbone", str(backbone), "--out", str(tmp_path / "cv"), "--folds", "2",
-        "--minutes", "0.02", "--settings", "encoder", "--flags=--mixed_precision no",
+        "--minutes", "0.02", "--settings", "encoder", "--flags=--bf16 false",
         "--paragraphs", "2", "--copies", "2",
     ]  # fmt: skip
     first = run(*command, "--only-folds", "1")
@@ -73,4 +73,4 @@ def test_the_cross_validation_predicts_each_item_once_and_goes_on(tmp_path: Path
         for name in ("encoder_short", "encoder")
     ]
     assert [report["config"]["train_paragraphs"] for report in kept] == [2, 0]
-    assert kept[1]["config"]["init_from"].endswith("encoder_short/best")
+    assert kept[1]["config"]["model_name_or_path"].endswith("encoder_short/best")

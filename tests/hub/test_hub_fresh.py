@@ -15,6 +15,7 @@ import pytest
 from tests.hub.folders import data_folder, encoder_folder, model_folder
 from tests.hub.loopback_hub import OWNER, WRITE, Hub, point_at, serving
 from tests.joint_files import ROOT
+from tests.tiny_data import tiny_files
 from twowiki import load_model
 from twowiki.cli.main import main
 from twowiki.hub.push import push
@@ -225,10 +226,11 @@ def test_a_metric_loads_from_its_space_and_asks_for_the_package_by_name(
 
 def test_training_pushes_its_best_model_and_its_card(hub: Hub, tmp_path: Path) -> None:
     sizes = "--word_dim 12 --hidden_size 8 --char_hidden 6 --relation_dim 6".split()
-    flags = "--tiny_examples 12 --epochs 1 --batch_size 4 --max_validation_examples 4".split()
+    flags = [*tiny_files(tmp_path / "data", 12, 4), "--num_train_epochs", "1"]
+    flags += ["--per_device_train_batch_size", "4"]
     output, name = tmp_path / "run", f"{OWNER}/trained"
     command = [str(ROOT / "train.py"), "--output_dir", str(output), *flags, *sizes]
-    done = run(hub, tmp_path, *command, "--push_to_hub", "--hub_repo", name)
+    done = run(hub, tmp_path, *command, "--push_to_hub", "--hub_model_id", name)
     assert f"pushed to {hub.address}/{name}" in done.stdout
     tree = hub.tree("model", name)
     assert tree["model.safetensors"] == (output / "best" / "model.safetensors").read_bytes()

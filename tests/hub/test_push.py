@@ -637,14 +637,14 @@ def test_no_folder_a_file_and_an_empty_folder_are_told(
 def test_training_that_could_not_push_says_so_before_it_starts(
     hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from twowiki.training.settings import TrainConfig
+    from twowiki.training.settings import BaselineArguments
 
-    TrainConfig(push_to_hub=True, hub_repo=MODEL).check()
-    with pytest.raises(DataError, match="field 'hub_repo': is 'a-model', not owner/name"):
-        TrainConfig(push_to_hub=True, hub_repo="a-model").check()
+    BaselineArguments(push_to_hub=True, hub_model_id=MODEL).check()
+    with pytest.raises(DataError, match="field 'hub_model_id': is 'a-model', not owner/name"):
+        BaselineArguments(push_to_hub=True, hub_model_id="a-model").check()
     monkeypatch.delenv("HF_TOKEN")
     with pytest.raises(DataError, match="no token to push with"):
-        TrainConfig(push_to_hub=True, hub_repo=MODEL).check()
+        BaselineArguments(push_to_hub=True, hub_model_id=MODEL).check()
     assert hub.calls == []
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiny_data import tiny_examples
 from twowiki.data.schema import Triple
 from twowiki.data.sources import read_examples
 from twowiki.models.comparison_answers import (
@@ -14,7 +15,6 @@ from twowiki.models.comparison_answers import (
     is_named,
     parse_date,
 )
-from twowiki.training.tiny_data import tiny_examples
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import numpy
 import pytest
 
 from tests.small_model import GOLD_Q1, examples, reproduced, setting, with_vocabulary
+from tests.tiny_data import tiny_examples
 from twowiki.data.schema import Example, Fact, Paragraph, Prediction, Triple, TripleIds
 from twowiki.data.sources import read_examples
 from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
@@ -21,7 +22,6 @@ from twowiki.models.features import Window, plan_windows
 from twowiki.models.labels import IGNORED
 from twowiki.models.processing_baseline import BaselineProcessor
 from twowiki.training.evaluation import ceiling_predictions, score_predictions
-from twowiki.training.tiny_data import tiny_examples
 
 
 def encoder_for(

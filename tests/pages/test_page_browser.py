@@ -12,9 +12,9 @@ import pytest
 
 from tests.browser import Browser
 from tests.joint_files import gold, said, write
+from tests.tiny_data import tiny_examples
 from twowiki.cli.main import main
 from twowiki.data.schema import to_official
-from twowiki.training.tiny_data import tiny_examples
 
 VISIBLE = "Array.from(document.querySelectorAll('.example')).filter((one) => !one.hidden)"
 PIXEL = base64.b64decode(

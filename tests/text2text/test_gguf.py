@@ -83,14 +83,14 @@ def test_a_quantised_file_is_asked_trained_saved_and_asked_again(tmp_path: Path)
     run_training(
         tmp_path / "out",
         task="arc_da",
-        model=path,
+        model_name_or_path=path,
         preset="plain",
         train_file=data,
         validation_file=data,
         leaks="keep",
         max_steps=40,
-        batch_size=6,
-        save_every=20,
+        per_device_train_batch_size=6,
+        save_steps=20,
         max_new_tokens=3,
     )
     best = tmp_path / "out" / "best"

@@ -80,14 +80,23 @@ def test_a_start_on_multiple_choice_learns_direct_answers_sooner_and_forgets(
 ) -> None:
     told = {"contexts": world["contexts"], "learning_rate": 3e-3}
     both = {**told, "arc": world["arc"]}
-    start = learn(tmp_path / "start", world, 300, direct_answers="no", metric="mc_accuracy", **both)
+    start = learn(
+        tmp_path / "start",
+        world,
+        300,
+        direct_answers="no",
+        metric_for_best_model="mc_accuracy",
+        **both,
+    )
     assert start["mc_accuracy"] >= 90
     model = tmp_path / "start" / "best"
-    sooner = learn(tmp_path / "sooner", world, 10, model=model, **told)["f1"]
+    sooner = learn(tmp_path / "sooner", world, 10, model_name_or_path=model, **told)["f1"]
     random = learn(tmp_path / "random", world, 10, **told)["f1"]
     assert sooner >= 80
     assert random <= 30
-    alone = learn(tmp_path / "alone", world, 40, model=model, multiple_choice="no", **both)
-    together = learn(tmp_path / "together", world, 160, model=model, **both)
+    alone = learn(
+        tmp_path / "alone", world, 40, model_name_or_path=model, multiple_choice="no", **both
+    )
+    together = learn(tmp_path / "together", world, 160, model_name_or_path=model, **both)
     assert alone["mc_accuracy"] <= 50
     assert together["mc_accuracy"] >= 90

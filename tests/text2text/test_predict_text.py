@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from tests.arc_da_files import read_lines, write_lines
+from tests.tiny_data import tiny_examples
 from twowiki.arc_da.schema import Question
 from twowiki.cli.main import main
 from twowiki.data.schema import to_official
@@ -27,7 +28,6 @@ from twowiki.text2text.arc_da_prompts import (
 from twowiki.text2text.chat_format import Codec, write_format
 from twowiki.text2text.loading import make_model, make_tokenizer
 from twowiki.text2text.prompting import ArcDaBooklet, TwoWikiBooklet, shortened
-from twowiki.training.tiny_data import tiny_examples
 
 TEMPLATE = (
     "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>\n{% endfor %}"
@@ -249,7 +249,7 @@ def test_a_model_that_was_trained_here_is_asked_in_its_own_format(
 
     model = Path(copytree(seq2seq, tmp_path / "model"))
     form = Format("macaw")
-    write_format(model, {"task": "arc_da", **form._asdict(), "max_source_tokens": 60,
+    write_format(model, {"task": "arc_da", **form._asdict(), "max_source_length": 60,
                          "max_new_tokens": 3, "num_beams": 2})  # fmt: skip
     out = tmp_path / "said.json"
     assert main(["predict", str(model), str(dev), str(out), "--task", "arc_da"]) == 0
@@ -261,7 +261,7 @@ def test_a_model_that_was_trained_here_is_asked_in_its_own_format(
     assert "was trained on arc_da, not on two_wiki" in capsys.readouterr().err
     assert predict(model, dev, out, "--shots", 1, "--shots-from", dev) == 2
     assert "takes no demonstrations" in capsys.readouterr().err
-    write_format(model, {"task": "two_wiki", "max_source_tokens": 4000})
+    write_format(model, {"task": "two_wiki", "max_source_length": 4000})
     data = tmp_path / "dev.json"
     data.write_text(json.dumps([to_official(EXAMPLES[0])]), encoding="utf-8")
     assert predict(model, data, tmp_path / "two.json", task="two_wiki") == 0

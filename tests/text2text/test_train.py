@@ -14,24 +14,24 @@ import twowiki
 from tests.arc_da_files import arc_da, read_lines, write_lines
 from tests.science_world import write_world
 from tests.text_runs import losses, metrics, read, run_training
+from tests.tiny_data import tiny_examples
 from twowiki.arc_da.metric.report import ArcDaSettings, score_system, summarize_system
 from twowiki.arc_da.sources import read_gold_questions
 from twowiki.data.schema import to_official
 from twowiki.hub.model_card import is_unedited
-from twowiki.training.tiny_data import tiny_examples
 
 pytestmark = pytest.mark.slow
 FEW = {
     "max_steps": 9,
-    "epochs": 3,
-    "batch_size": 16,
-    "log_every": 1,
-    "eval_every": 9,
+    "num_train_epochs": 3,
+    "per_device_train_batch_size": 16,
+    "logging_steps": 1,
+    "eval_steps": 9,
     "dropout": 0.1,
     "max_new_tokens": 3,
     "tiny_width": 32,
-    "max_train_examples": 40,
-    "max_validation_examples": 20,
+    "max_train_samples": 40,
+    "max_eval_samples": 20,
 }
 
 
@@ -57,8 +57,12 @@ def last_weights(output: Path) -> dict[str, torch.Tensor]:
 
 
 CASES = {
-    "T5, adafactor, both kinds, drawn anew": {"optimizer": "adafactor", "resample": "yes"},
-    "language model, adapters": {"model": "tiny-causal", "lora_rank": 2, "preset": "plain"},
+    "T5, adafactor, both kinds, drawn anew": {"optim": "adafactor", "resample": "yes"},
+    "language model, adapters": {
+        "model_name_or_path": "tiny-causal",
+        "lora_r": 2,
+        "preset": "plain",
+    },
 }
 
 
@@ -68,14 +72,14 @@ def test_a_run_that_broke_off_goes_on_as_if_it_had_not(
 ) -> None:
     settings = science(world, arc=world["arc"], **CASES[case])
     run_training(tmp_path / "whole", **settings)
-    run_training(tmp_path / "broken", **{**settings, "max_steps": 4, "save_every": 4})
-    run_training(tmp_path / "broken", **settings, resume="auto")
+    run_training(tmp_path / "broken", **{**settings, "max_steps": 4, "save_steps": 4})
+    run_training(tmp_path / "broken", **settings, resume_from_checkpoint="auto")
     assert len(losses(tmp_path / "whole")) == 9
     assert losses(tmp_path / "broken") == losses(tmp_path / "whole")
     whole, broken = last_weights(tmp_path / "whole"), last_weights(tmp_path / "broken")
     for name, value in whole.items():
         torch.testing.assert_close(broken[name], value, atol=0, rtol=0)
-    changed = {**settings, "n_a": 2, "resume": "auto"}
+    changed = {**settings, "n_a": 2, "resume_from_checkpoint": "auto"}
     assert run_training(tmp_path / "broken", check=False, **changed) == 2
     assert "n_a" in capsys.readouterr().err
 
@@ -88,7 +92,7 @@ def test_a_run_leaves_everything_that_it_promises(
     report, scores = read(tmp_path / "out", "report.json"), read(tmp_path / "out", "scores.json")
     assert report["decoding"] == {"num_beams": 2, "max_new_tokens": 3}
     assert report["format"]["preset"] == "arcda"
-    assert report["model"]["start"] == "tiny-t5"
+    assert report["model"] == "tiny-t5"
     assert report["data"]["contamination"] == "unknown"
     assert report["data"]["echo"]["f1"] == 0.0
     assert report["data"]["contexts"].keys() == {"contexts.jsonl"}
@@ -120,7 +124,10 @@ def test_the_best_model_says_elsewhere_what_it_said_in_training(
 ) -> None:
     from twowiki.cli.main import main
 
-    for name, extra in (("t5", {}), ("causal", {"model": "tiny-causal", "num_beams": 2})):
+    for name, extra in (
+        ("t5", {}),
+        ("causal", {"model_name_or_path": "tiny-causal", "num_beams": 2}),
+    ):
         out = tmp_path / name
         run_training(out, **science(world, **extra))
         dev = write_lines(tmp_path / f"{name}.jsonl", read_lines(world["dev"])[:20])
@@ -140,7 +147,7 @@ def test_what_must_not_be_trained_on_stops_a_run(
     assert "ARCEZ_dev_0" in capsys.readouterr().err
     start = {**science(world), "max_steps": 1}
     run_training(tmp_path / "start", **start)
-    other = {**start, "model": tmp_path / "start" / "best", "preset": "unifiedqa"}
+    other = {**start, "model_name_or_path": tmp_path / "start" / "best", "preset": "unifiedqa"}
     assert run_training(tmp_path / "other", check=False, **other) == 2
     assert "--preset arcda" in capsys.readouterr().err
 
@@ -164,9 +171,13 @@ def real(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, An
         data, out = shared / "data" / questions, folder / f"{kind}.jsonl"
         assert arc_da("retrieve", folder / "index", data, out, "--kind", kind) == 0
     data = {"data_dir": shared / "data/arc_da", "arc": shared / "data/arc", "folder": folder}
-    settings = {**cell_settings(data), "max_validation_examples": 50, "max_new_tokens": 2}
+    settings = {**cell_settings(data), "max_eval_samples": 50, "max_new_tokens": 2}
     run_training(
-        folder / "start", **settings, arc=data["arc"], direct_answers="no", metric="mc_accuracy"
+        folder / "start",
+        **settings,
+        arc=data["arc"],
+        direct_answers="no",
+        metric_for_best_model="mc_accuracy",
     )
     return data
 
@@ -178,7 +189,7 @@ def cell_settings(real: dict[str, Any]) -> dict[str, Any]:
         "max_steps": 12,
         "tiny_width": 32,
         "tiny_vocabulary": 1500,
-        "max_source_tokens": 192,
+        "max_source_length": 192,
         "max_new_tokens": 4,
     }
 
@@ -199,7 +210,7 @@ def test_each_cell_of_the_papers_matrix_runs_on_the_real_questions(
     start, with_sentences, with_choice = CELLS[cell]
     folder = real["folder"]
     settings = cell_settings(real)
-    settings["model"] = start if start == "tiny-t5" else folder / "start" / "best"
+    settings["model_name_or_path"] = start if start == "tiny-t5" else folder / "start" / "best"
     if with_sentences:
         settings |= {"contexts": folder / "da.jsonl", "mc_contexts": folder / "mc.jsonl"}
     if with_choice:
@@ -237,7 +248,7 @@ def test_multihop_questions_are_learnt_as_text(
         "train_file": data,
         "validation_file": data,
         "max_steps": 250,
-        "batch_size": 6,
+        "per_device_train_batch_size": 6,
         "max_new_tokens": 120,
         "tiny_vocabulary": 600,
     }

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.small_model import GOLD_Q1
+from tests.tiny_data import tiny_examples
 from twowiki.data.schema import Example, Fact, Paragraph, Prediction, Triple
 from twowiki.data.sources import read_examples
 from twowiki.text2text.two_wiki_format import (
@@ -19,7 +20,6 @@ from twowiki.text2text.two_wiki_format import (
     target_of,
 )
 from twowiki.training.evaluation import score_predictions
-from twowiki.training.tiny_data import tiny_examples
 
 SOURCE = (
     "$question$ = Where was the mother of Tavik Orrel born? ; $context$ = Tavik Orrel: [1] Tavik "

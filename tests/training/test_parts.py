@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.small_model import GOLD_Q1, examples, model_and_windows, setting, with_vocabulary
+from tests.tiny_data import tiny_examples, tiny_files
 from twowiki.errors import DataError
 from twowiki.models.processing_baseline import BaselineProcessor
 from twowiki.training import checkpoints, data, reports, vocabulary
@@ -28,61 +29,7 @@ from twowiki.training.evaluation import make_loader
 from twowiki.training.feature_store import encode_cached, encode_to_file, fingerprint
 from twowiki.training.loaders import BucketBatchSampler
 from twowiki.training.loop import NotFinite, check_finite
-from twowiki.training.settings import TrainConfig, make_settings
-from twowiki.training.task import read_config
-from twowiki.training.tiny_data import tiny_examples
-
-
-def test_flags_win_over_the_file_and_model_options_go_to_the_model(tmp_path: Path) -> None:
-    path = tmp_path / "run.yaml"
-    path.write_text("learning_rate: 1e-3\nhidden_size: 20\nepochs: 3\n", encoding="utf-8")
-    config = read_config(
-        ["--config", str(path), "--epochs", "4", "--evidence_weight", "0.25", "--ignore_case", "no"]
-    )
-    assert config.learning_rate == 0.001
-    assert config.epochs == 4
-    assert config.model_options == {
-        "hidden_size": 20,
-        "evidence_weight": 0.25,
-        "ignore_case": False,
-    }
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("learning_rat: 1", "learning_rate"),
-        ("epochs: many", "not of type int"),
-        ("epochs: 1.5", "not of type int"),
-        ("bucket: 3", "not of type bool"),
-        ("settings: best", "corrected, reproduce"),
-        ("hiden_size: 3", "hidden_size"),
-        ("- 1", "no settings by name"),
-        ("a: [", "no YAML"),
-    ],
-)
-def test_bad_settings_are_errors_that_name_the_field(text: str, said: str, tmp_path: Path) -> None:
-    path = tmp_path / "bad.yaml"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(DataError) as error:
-        read_config(["--config", str(path)])
-    assert said in str(error.value)
-    assert "bad.yaml" in str(error.value)
-
-
-def test_an_unknown_flag_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        read_config(["--evi_lambda", "0.5"])
-    assert "--evi_lambda" in capsys.readouterr().err
-
-
-def test_reproduce_brings_the_published_training_with_it() -> None:
-    config = make_settings(TrainConfig, {"settings": "reproduce"})
-    assert (config.optimizer, config.learning_rate, config.schedule) == ("sgd", 0.1, "halving")
-    assert (
-        make_settings(TrainConfig, {"settings": "reproduce", "learning_rate": 1}).learning_rate
-        == 1.0
-    )
+from twowiki.training.settings import BaselineArguments
 
 
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=200), st.integers(1, 9), st.booleans())
@@ -262,12 +209,14 @@ def test_aliases_are_read_by_line_and_a_bad_line_is_named(tmp_path: Path) -> Non
 
 def test_data_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
-        data.find_sources(TrainConfig(train_file="absent.json", validation_file="absent.json"))
+        data.find_sources(
+            BaselineArguments(train_file="absent.json", validation_file="absent.json")
+        )
     with pytest.raises(DataError, match="validation_file"):
-        data.find_sources(TrainConfig(train_file="a.json"))
+        data.find_sources(BaselineArguments(train_file="a.json"))
     (tmp_path / "train.json").write_text("[]", encoding="utf-8")
     with pytest.raises(DataError, match="no validation split"):
-        data.find_sources(TrainConfig(data_dir=str(tmp_path)))
+        data.find_sources(BaselineArguments(data_dir=str(tmp_path)))
 
 
 @given(paragraphs=st.integers(1, 8), copies=st.integers(1, 3))
@@ -290,8 +239,9 @@ def test_training_examples_keep_their_gold_paragraphs_and_some_others(
         assert example._replace(id=before.id, context=before.context) == before
 
 
-def test_fewer_paragraphs_are_for_training_and_have_a_content_of_their_own() -> None:
-    whole = TrainConfig(tiny_examples=4)
+def test_fewer_paragraphs_are_for_training_and_have_a_content_of_their_own(tmp_path: Path) -> None:
+    _, train_file, _, validation_file = tiny_files(tmp_path, 4)
+    whole = BaselineArguments(train_file=train_file, validation_file=validation_file)
     fewer = replace(whole, train_paragraphs=2, train_copies=2)
     train, validation = data.find_sources(fewer)
     assert len(list(train.examples())) == 8
@@ -301,23 +251,10 @@ def test_fewer_paragraphs_are_for_training_and_have_a_content_of_their_own() -> 
     assert train.content() != replace(train, copies=3).content()
 
 
-@pytest.mark.parametrize(
-    ("given", "field"),
-    [
-        ({"train_paragraphs": -1}, "train_paragraphs"),
-        ({"train_paragraphs": 2, "train_copies": 0}, "train_copies"),
-        ({"train_copies": 2}, "train_copies"),
-    ],
-)
-def test_fewer_paragraphs_that_mean_nothing_are_refused(given: dict[str, int], field: str) -> None:
-    with pytest.raises(DataError, match=field):
-        TrainConfig(**given).check()  # type: ignore[arg-type]
-
-
 @pytest.mark.slow
 def test_a_world_is_made_once_and_trained_on(tmp_path: Path) -> None:
     world = "people=150, films=110, seed=3, brief=1, limit_per_type=20"
-    config = TrainConfig(world=world, output_dir=str(tmp_path), max_validation_examples=5)
+    config = BaselineArguments(world=world, output_dir=str(tmp_path), max_eval_samples=5)
     train, validation = data.find_sources(config)
     made = Path(train.files[0])
     assert made.parent.parent.parent == tmp_path
@@ -340,17 +277,20 @@ def test_a_world_is_made_once_and_trained_on(tmp_path: Path) -> None:
 )
 def test_a_world_that_cannot_be_made_is_refused(world: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=said):
-        data.find_sources(TrainConfig(world=world, output_dir=str(tmp_path)))
+        data.find_sources(BaselineArguments(world=world, output_dir=str(tmp_path)))
     assert not list(tmp_path.rglob("*.json"))
 
 
 def test_learning_rates_warm_up_fall_and_halve() -> None:
-    config = TrainConfig(learning_rate=1.0, warmup_steps=10)
+    config = BaselineArguments(learning_rate=1.0)
     state = RunState(step=4)
-    assert optimization.learning_rate_at(config, state, 0.0) == 0.5
-    assert optimization.learning_rate_at(config, replace_step(state, 50), 0.75) == 0.25
-    assert optimization.learning_rate_at(config, replace_step(state, 99), 1.0) == 0.01
-    halving = replace(config, schedule="halving", patience=0)
+    assert optimization.learning_rate_at(config, state, 0.0, 10) == 0.5
+    assert optimization.learning_rate_at(config, replace_step(state, 50), 0.75, 10) == 0.25
+    assert optimization.learning_rate_at(config, replace_step(state, 99), 1.0, 10) == 0.01
+    cosine = replace(config, lr_scheduler_type="cosine")
+    rates = [optimization.learning_rate_at(cosine, state, part, 0) for part in (0.0, 0.5, 1.0)]
+    assert rates == [1.0, pytest.approx(0.5), 0.01]
+    halving = replace(config, lr_scheduler_type="halving", early_stopping_patience=0)
     for figure, factor, over in ((1.0, 1.0, False), (1.0, 0.5, False), (2.0, 0.5, False)):
         optimization.note_evaluation(halving, state, figure)
         assert state.rate_factor == factor
@@ -365,7 +305,7 @@ def replace_step(state: RunState, step: int) -> RunState:
 
 
 def test_patience_stops_at_the_metric_that_was_asked_for() -> None:
-    config, state = TrainConfig(patience=2, metric="joint_f1"), RunState()
+    config, state = BaselineArguments(early_stopping_patience=2), RunState()
     assert optimization.note_evaluation(config, state, 1.0)
     for figure in (1.0, 0.5):
         assert not optimization.note_evaluation(config, state, figure)
@@ -373,7 +313,7 @@ def test_patience_stops_at_the_metric_that_was_asked_for() -> None:
 
 
 def test_the_latest_model_is_kept_while_nothing_scores() -> None:
-    config, state = TrainConfig(patience=2, metric="joint_f1"), RunState()
+    config, state = BaselineArguments(early_stopping_patience=2), RunState()
     kept = []
     for step in (0, 10, 20):
         state.step = step
@@ -384,10 +324,10 @@ def test_the_latest_model_is_kept_while_nothing_scores() -> None:
 
 def test_matrices_decay_and_vectors_do_not() -> None:
     model, _ = model_and_windows()
-    groups = optimization.make_optimizer(model, TrainConfig()).param_groups
+    groups = optimization.make_optimizer(model, BaselineArguments()).param_groups
     assert groups[0]["weight_decay"] > 0 == groups[1]["weight_decay"]
     assert all(parameter.dim() < 2 for parameter in groups[1]["params"])
-    sgd = optimization.make_optimizer(model, TrainConfig(optimizer="sgd"))
+    sgd = optimization.make_optimizer(model, BaselineArguments(optim="sgd"))
     assert sgd.param_groups[0]["momentum"] == 0
 
 
@@ -399,15 +339,16 @@ def test_a_loss_that_is_no_number_stops_with_the_step() -> None:
 
 
 def test_unfinished_and_strange_folders_are_no_checkpoints(tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoints"
     for name in ("step_2", "step_10", "step_9.tmp", "step_x", "notes"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "step_11").write_text("a file")
-    found = [path.name for path in checkpoints.list_checkpoints(tmp_path)]
+        (folder / name).mkdir(parents=True)
+    (folder / "step_11").write_text("a file")
+    found = [path.name for path in checkpoints.list_checkpoints(str(tmp_path))]
     assert found == ["step_2", "step_10"]
 
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
-    config = TrainConfig()
+    config = BaselineArguments()
     (tmp_path / "run.json").write_text(
         json.dumps({"data": ["a", "b"], "processes": 1, "config": {"learning_rate": 1.0}}),
         encoding="utf-8",
@@ -415,11 +356,15 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
     mine = {"data": ["a", "b"], "processes": 1}
     with pytest.raises(DataError, match=r"learning_rate = 1\.0"):
         checkpoints.check_same_run(tmp_path, config, mine)
-    checkpoints.check_same_run(tmp_path, replace(config, learning_rate=1.0, epochs=99), mine)
+    checkpoints.check_same_run(
+        tmp_path, replace(config, learning_rate=1.0, num_train_epochs=99), mine
+    )
     with pytest.raises(DataError, match="processes 1"):
         checkpoints.check_same_run(tmp_path, config, {**mine, "processes": 2})
-    with pytest.raises(DataError, match="no checkpoint"):
-        checkpoints.find_checkpoint(replace(config, resume=str(tmp_path / "nowhere")))
+    with pytest.raises(DataError, match="is not a checkpoint"):
+        checkpoints.find_checkpoint(
+            replace(config, resume_from_checkpoint=str(tmp_path / "nowhere"))
+        )
 
 
 def test_curves_and_tables_are_made_of_any_history(tmp_path: Path) -> None:

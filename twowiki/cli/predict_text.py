@@ -101,7 +101,7 @@ def predict_with_text(options: PredictOptions) -> int:
         options.num_beams or form.get("num_beams", 1), options.max_new_tokens or usual
     )
     questions, booklet = _read_questions(options, speaker)
-    wanted = options.max_prompt_tokens or form.get("max_source_tokens", 0)
+    wanted = options.max_prompt_tokens or form.get("max_source_length", 0)
     records = ask_all(
         speaker,
         booklet,

@@ -32,9 +32,9 @@ from twowiki.text2text.arc_da_format import (
 )
 from twowiki.text2text.arc_da_instances import draw_answers, draw_items, guard, mixed_counts
 from twowiki.text2text.pairs import Pair, encoding_key
-from twowiki.text2text.settings import ArcDaConfig
+from twowiki.text2text.settings import ArcDaArguments
 from twowiki.text2text.task import TextTask
-from twowiki.training.task import Outcome
+from twowiki.training.task import EvaluationResult
 
 DIRECT, CHOICE = 0, 1
 RESAMPLES = 1000  # of the intervals of an evaluation; `twowiki arc-da score` takes more
@@ -49,7 +49,7 @@ class ArcDaTask(TextTask):
 
     data: Data
 
-    def __init__(self, config: ArcDaConfig) -> None:
+    def __init__(self, config: ArcDaArguments) -> None:
         super().__init__(config)
         self.config = config
         self.form = Format(config.preset, config.mc_target, config.order).checked()
@@ -127,7 +127,7 @@ class ArcDaTask(TextTask):
         return {
             "task": "arc_da",
             **self.form._asdict(),
-            "max_source_tokens": config.max_source_tokens,
+            "max_source_length": config.max_source_length,
             "sentences": config.sentences if config.contexts else 0,
         }
 
@@ -135,7 +135,7 @@ class ArcDaTask(TextTask):
         """Give what a start must share; sentences may come and go."""
         return {"task": "arc_da", **self.form._asdict()}
 
-    def score(self, predicted: Mapping[Any, Any]) -> Outcome:
+    def score(self, predicted: Mapping[Any, Any]) -> EvaluationResult:
         """Score answers by F1 and ROUGE-L, options by accuracy."""
         questions = {one.question_id: one for one in self.asked.questions}
         answers = {
@@ -156,7 +156,7 @@ class ArcDaTask(TextTask):
             "signature": report["signature"],
             "report": report,
         }
-        return Outcome(dict(self.metrics), files)
+        return EvaluationResult(dict(self.metrics), files)
 
     def _score_choices(self, predicted: Mapping[Any, Any]) -> dict[str, Any]:
         if not self.asked.multiple_choice:
@@ -250,7 +250,7 @@ class ArcDaTask(TextTask):
             self.form,
             options=() if direct else [choice.text for choice in item.choices],
             context=told,
-            budget=self.config.max_source_tokens,
+            budget=self.config.max_source_length,
             measure=self.codec.measure if fit else lambda _: 0,
         )
         notes = ["question is longer than the longest input"] if fitted.too_long else []
@@ -316,7 +316,7 @@ class Data(NamedTuple):
     leaks: dict[str, list[str]]
 
 
-def read_data(config: ArcDaConfig) -> Data:
+def read_data(config: ArcDaArguments) -> Data:
     """Read both splits, keep what is evaluated out of the training, read the sentences.
 
     Raises:
@@ -344,15 +344,15 @@ def read_data(config: ArcDaConfig) -> Data:
     )
 
 
-def _questions(config: ArcDaConfig, split: str) -> list[Question]:
+def _questions(config: ArcDaArguments, split: str) -> list[Question]:
     file = config.train_file if split == "train" else config.validation_file
-    most = config.max_train_examples if split == "train" else config.max_validation_examples
+    most = config.max_train_samples if split == "train" else config.max_eval_samples
     found = read_gold_questions(file) if file else read_gold_questions(config.data_dir, split=split)
     questions = list(found.values())[: most or None]
     return [one for one in questions if one.has_gold] if split == "train" else questions
 
 
-def _multiple_choice(config: ArcDaConfig) -> tuple[list[MultipleChoice], list[MultipleChoice]]:
+def _multiple_choice(config: ArcDaArguments) -> tuple[list[MultipleChoice], list[MultipleChoice]]:
     if not config.arc:
         return [], []
     known = [one for one in read_multiple_choice(config.arc) if one.answer_key is not None]
@@ -361,7 +361,7 @@ def _multiple_choice(config: ArcDaConfig) -> tuple[list[MultipleChoice], list[Mu
         remedy = "Give ARC's train and dev files, with keys"
         raise DataError("hold no training questions", field="arc", remedy=remedy)
     dev = [one for one in known if one.split == "dev"]
-    return train[: config.max_train_examples or None], dev[: config.max_validation_examples or None]
+    return train[: config.max_train_samples or None], dev[: config.max_eval_samples or None]
 
 
 def _contexts(names: Sequence[str], items: Sequence[Item], *, direct: bool) -> Sentences:

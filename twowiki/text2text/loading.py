@@ -7,7 +7,6 @@ requests. Weights are float32 unless asked otherwise.
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -164,70 +163,6 @@ def set_dropout(config: Any, value: float) -> None:
     for name in ("dropout_rate", "dropout", "hidden_dropout", "attention_dropout", "resid_pdrop"):
         if isinstance(getattr(config, name, None), int | float):
             setattr(config, name, value)
-
-
-def add_adapters(
-    model: Any, kind: str, *, rank: int, alpha: int, dropout: float, targets: list[str]
-) -> Any:
-    """Freeze a model and give its linear layers trainable low-rank adapters."""
-    import peft
-
-    wanted: Any = peft.LoraConfig(
-        r=rank,
-        lora_alpha=alpha,
-        lora_dropout=dropout,
-        target_modules=list(targets) or "all-linear",
-        task_type="SEQ_2_SEQ_LM" if kind == SEQ2SEQ else "CAUSAL_LM",
-    )
-    try:
-        with warnings.catch_warnings():  # peft asks transformers under an older name
-            warnings.simplefilter("ignore", FutureWarning)
-            return peft.get_peft_model(model, wanted)
-    except ValueError as error:
-        names = sorted({name.rpartition(".")[2] for name, _ in model.named_modules()} - {""})
-        raise DataError(
-            f"do not fit the model ({str(error).splitlines()[0]})",
-            field="lora_targets",
-            remedy=f"Its layers are called {', '.join(names[:20])}",
-        ) from None
-
-
-def checkpoint_activations(model: Any) -> None:
-    """Recompute activations instead of keeping them; the method has an older and a newer name."""
-    newer = getattr(model, "activation_checkpointing_enable", None)
-    (newer or model.gradient_checkpointing_enable)()
-
-
-def has_adapters(model: Any) -> bool:
-    """Tell a model with adapters."""
-    return hasattr(model, "peft_config")
-
-
-def save_merged(model: Any, folder: Path) -> None:
-    """Save a model with its adapters worked in, and the adapters beside it.
-
-    The model in memory is left as it is, so that a resumed run goes on bit by bit.
-    """
-    from peft.tuners.lora import LoraLayer
-
-    base = model.get_base_model()
-    layers: dict[str, Any] = {
-        name: module for name, module in base.named_modules() if isinstance(module, LoraLayer)
-    }
-    added = {
-        name: module.get_delta_weight(module.active_adapters[0]) for name, module in layers.items()
-    }
-    state: dict[str, Any] = {}
-    for name, value in base.state_dict().items():
-        if ".lora_" in name:
-            continue
-        owner = name.rpartition(".base_layer.")[0]
-        plain = name.replace(".base_layer.", ".")
-        if owner in added and name.endswith(".weight"):
-            value = value + added[owner].to(value.dtype)
-        state[plain] = value
-    base.save_pretrained(folder, state_dict=state)
-    model.save_pretrained(folder / "adapter")
 
 
 def _loaded(auto: Any, model: str, place: Place, options: Options, **more: Any) -> Any:

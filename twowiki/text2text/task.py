@@ -28,10 +28,11 @@ from twowiki.text2text.pairs import (
     encoding_key,
     tokenizer_hash,
 )
-from twowiki.text2text.settings import TextConfig
+from twowiki.text2text.settings import TextArguments
+from twowiki.training.adapters import add_adapters, checkpoint_activations, save_merged
 from twowiki.training.loaders import BucketBatchSampler
 from twowiki.training.loop import make_optimizer
-from twowiki.training.task import Outcome
+from twowiki.training.task import EvaluationResult
 
 
 class TextTask(ABC):
@@ -45,11 +46,11 @@ class TextTask(ABC):
     train: Encoded
     validation: Encoded
 
-    def __init__(self, config: TextConfig) -> None:
+    def __init__(self, config: TextArguments) -> None:
         self.settings = config
-        self.start = config.model
+        self.start = config.model_name_or_path
         self.metrics: dict[str, float] = {}
-        self.model_id: dict[str, Any] = {}
+        self.start_facts: dict[str, Any] = {}
 
     @abstractmethod
     def read_data(self) -> None:
@@ -80,7 +81,7 @@ class TextTask(ABC):
         return self.format_of()
 
     @abstractmethod
-    def score(self, predicted: Mapping[Any, Any]) -> Outcome:
+    def score(self, predicted: Mapping[Any, Any]) -> EvaluationResult:
         """Score texts by the number of their pair."""
 
     @abstractmethod
@@ -121,14 +122,14 @@ class TextTask(ABC):
         self.codec = Codec(tokenizer, kind, config.chat)
         folder = Path(config.cache_dir or Path(config.output_dir) / "encoded")
         parts = [self.identity(), self.format_of(), kind, self.codec.uses_chat]
-        parts += [tokenizer_hash(tokenizer), config.max_target_tokens]
+        parts += [tokenizer_hash(tokenizer), config.max_target_length]
         self.train, self.validation = (
             encode_pairs(
                 pairs,
                 self.codec,
                 folder,
                 encoding_key(name, *parts),
-                longest_target=config.max_target_tokens,
+                longest_target=config.max_target_length,
                 what=f"encoding {name}",
             )
             for name, pairs in (("train", self.train_pairs()), ("validation", self.eval_pairs()))
@@ -153,27 +154,17 @@ class TextTask(ABC):
                 )
             else:
                 model = backbones.load_model(
-                    self.start, config, dtype=config.weights, dropout=config.dropout
+                    self.start, config, dtype=config.dtype, dropout=config.dropout
                 )
-            self.model_id = {
-                "start": config.model,
+            self.start_facts = {
                 "revision": config.revision or getattr(model.config, "_commit_hash", None),
                 "model_type": model.config.model_type,
                 "kind": self.codec.kind,
             }
-            if config.gradient_checkpointing:
-                backbones.checkpoint_activations(model)
-                if config.lora_rank:
-                    model.enable_input_require_grads()
-            if config.lora_rank:
-                model = backbones.add_adapters(
-                    model,
-                    self.codec.kind,
-                    rank=config.lora_rank,
-                    alpha=config.lora_alpha,
-                    dropout=config.lora_dropout,
-                    targets=config.lora_targets,
-                )
+        if config.lora_r:
+            add_adapters(model, config)
+        if config.gradient_checkpointing:
+            checkpoint_activations(model)
         return model
 
     def count_weights(self, model: Any) -> int:
@@ -182,24 +173,21 @@ class TextTask(ABC):
 
     def make_optimizer(self, model: Any) -> Any:
         """Make the optimiser that the settings name."""
-        config = self.settings
-        if config.optimizer != "adafactor":
-            return make_optimizer(model, config)
-        from transformers import optimization
-
-        kind: Any = optimization.Adafactor
-        trained = [one for one in model.parameters() if one.requires_grad]
-        return kind(trained, lr=config.learning_rate, scale_parameter=False, relative_step=False)
+        return make_optimizer(model, self.settings)
 
     def make_loaders(self, batch_size: int) -> tuple[Any, Any]:
         """Make the loaders of training pairs and of questions, the longest questions first."""
         config = self.settings
         training = EpochBatchSampler(
-            self.choose, self.train.lengths(), batch_size, seed=config.seed, bucket=config.bucket
+            self.choose,
+            self.train.lengths(),
+            batch_size,
+            seed=config.seed,
+            bucket=config.train_sampling_strategy == "group_by_length",
         )
         asking = BucketBatchSampler(
             self.validation.source_lengths(),
-            config.eval_batch_size,
+            config.per_device_eval_batch_size,
             seed=config.seed,
             shuffle=False,
         )
@@ -228,10 +216,7 @@ class TextTask(ABC):
 
     def save(self, model: Any, folder: Path) -> None:
         """Save a folder that loads on its own: weights, tokenizer, format."""
-        if backbones.has_adapters(model):
-            backbones.save_merged(model, folder)
-        else:
-            model.save_pretrained(folder)
+        save_merged(model, folder)
         self.codec.tokenizer.save_pretrained(folder)
         record = {**self.format_of(), "chat": self.settings.chat, **self.decoding._asdict()}
         write_format(folder, record)
@@ -239,7 +224,8 @@ class TextTask(ABC):
     def report(self) -> dict[str, Any]:
         """Give the data, the format, the start and the decoding."""
         return {
-            "model": self.model_id,
+            "model": self.settings.model_name_or_path,
+            "start": self.start_facts,
             "format": self.format_of(),
             "decoding": self.decoding._asdict(),
             "data": self.data_report(),
@@ -264,7 +250,7 @@ class TextTask(ABC):
             batch_sampler=sampler,
             collate_fn=TextCollator(encoded, self.codec, training=training),
             generator=torch.Generator().manual_seed(self.settings.seed),
-            num_workers=self.settings.workers,
-            persistent_workers=self.settings.workers > 0,
+            num_workers=self.settings.dataloader_num_workers,
+            persistent_workers=self.settings.dataloader_num_workers > 0,
             pin_memory=torch.cuda.is_available(),
         )

@@ -10,12 +10,12 @@ from typing import Any
 from twowiki.data.schema import Example
 from twowiki.errors import DataError
 from twowiki.text2text.pairs import Pair
-from twowiki.text2text.settings import TwoWikiTextConfig
+from twowiki.text2text.settings import TwoWikiTextArguments
 from twowiki.text2text.task import TextTask
 from twowiki.text2text.two_wiki_format import fit_source, parse_output, source_of, target_of
 from twowiki.training import evaluation, reports
 from twowiki.training.data import Source, find_sources
-from twowiki.training.task import Outcome
+from twowiki.training.task import EvaluationResult
 
 
 class TwoWikiTextTask(TextTask):
@@ -28,7 +28,7 @@ class TwoWikiTextTask(TextTask):
     sources: tuple[Source, Source]
     examples: list[Example]
 
-    def __init__(self, config: TwoWikiTextConfig) -> None:
+    def __init__(self, config: TwoWikiTextArguments) -> None:
         super().__init__(config)
         self.config = config
         self.contents: list[str] = []
@@ -69,14 +69,14 @@ class TwoWikiTextTask(TextTask):
         return {
             "task": "two_wiki",
             "preset": "numbered",
-            "max_source_tokens": self.config.max_source_tokens,
+            "max_source_length": self.config.max_source_length,
         }
 
     def fixed_format(self) -> dict[str, Any]:
         """Give what a start must share; the length may grow."""
         return {"task": "two_wiki", "preset": "numbered"}
 
-    def score(self, predicted: Mapping[Any, Any]) -> Outcome:
+    def score(self, predicted: Mapping[Any, Any]) -> EvaluationResult:
         """Read the texts and score them with the joint metric."""
         parsed = [parse_output(predicted[n], example) for n, example in enumerate(self.examples)]
         predictions = [one.prediction for one in parsed]
@@ -91,7 +91,7 @@ class TwoWikiTextTask(TextTask):
             "outputs.json": {name: predicted[number] for number, name in enumerate(ids)},
             "scores.json": {**scored._asdict(), "faults": dict(sorted(faults.items()))},
         }
-        return Outcome(scored.metrics, files)
+        return EvaluationResult(scored.metrics, files)
 
     def describe(self) -> list[str]:
         """Say what was encoded, and what did not fit."""
@@ -141,7 +141,7 @@ class TwoWikiTextTask(TextTask):
 
     def _written(self, example: Example) -> tuple[str, tuple[str, ...]]:
         fitted = fit_source(
-            example, budget=self.config.max_source_tokens, measure=self.codec.measure
+            example, budget=self.config.max_source_length, measure=self.codec.measure
         )
         notes = ["question is longer than the longest input"] if fitted.too_long else []
         notes += ["context is cut"] if fitted.kept < fitted.sentences else []

@@ -1,46 +1,72 @@
-"""Low-rank adapters in a backbone (peft): trained instead of its weights, merged when saved.
+"""Low-rank adapters (peft) and recomputed activations for pretrained models.
 
-A saved folder holds plain weights and needs no peft. The adapters themselves are kept in the
-checkpoints' training state, so that a run goes on exactly.
+Adapters are trained instead of a model's weights. A saved folder holds plain weights, with the
+adapters added to them, and needs no peft; the adapters alone are in its folder `adapter`. The
+checkpoints' training state keeps them apart from the weights, so that a run continues exactly.
 """
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
+
+from twowiki.errors import DataError
+from twowiki.training.settings import AdaptedSettings
 
 ADAPTER = "default"
 
 
-def add_adapters(backbone: nn.Module, *, rank: int, alpha: int, targets: str) -> None:
-    """Freeze a backbone and put adapters beside its linear layers.
-
-    Args:
-        backbone: the encoder, changed in place.
-        rank: inner width of an adapter.
-        alpha: scale of the adapters, divided by their rank.
-        targets: "all-linear", or ends of layers' names, parted by commas.
+def add_adapters(model: nn.Module, config: AdaptedSettings) -> None:
+    """Freeze a model and put adapters beside its linear layers, in place, drawn from the seed.
 
     Raises:
-        ValueError: no layer has such a name.
+        DataError: no layer has such a name.
     """
     from peft import LoraConfig, inject_adapter_in_model
 
-    wanted = targets if targets == "all-linear" else [name.strip() for name in targets.split(",")]
-    settings = LoraConfig(r=rank, lora_alpha=alpha, target_modules=wanted, lora_dropout=0.0)
-    for parameter in backbone.parameters():
+    all_linear = config.target_modules in ([], ["all-linear"])
+    settings = LoraConfig(
+        r=config.lora_r,
+        lora_alpha=config.lora_alpha,
+        lora_dropout=config.lora_dropout,
+        target_modules="all-linear" if all_linear else list(config.target_modules),
+    )
+    for parameter in model.parameters():
         parameter.requires_grad_(False)
-    inject_adapter_in_model(settings, backbone, adapter_name=ADAPTER)
+    try:
+        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # peft uses an older name of the library
+            torch.manual_seed(config.seed)
+            inject_adapter_in_model(settings, model, adapter_name=ADAPTER)
+    except ValueError as error:
+        names = sorted({name.rpartition(".")[2] for name, _ in model.named_modules()} - {""})
+        raise DataError(
+            f"match no layer ({str(error).splitlines()[0]})",
+            field="target_modules",
+            remedy=f"The layers are named {', '.join(names[:20])}",
+        ) from error
 
 
 def has_adapters(model: nn.Module) -> bool:
-    """Say whether a model holds adapters."""
+    """Check whether a model has adapters."""
     return any(hasattr(module, "lora_A") for module in model.modules())
 
 
+def save_merged(model: Any, folder: Path) -> None:
+    """Save a model with its adapters, if it has any, added to the weights, and them beside it."""
+    if not has_adapters(model):
+        model.save_pretrained(folder)
+        return
+    model.save_pretrained(folder, state_dict=merged_weights(model))
+    save_adapters(model, folder / "adapter")
+
+
 def merged_weights(model: Any) -> dict[str, Tensor]:
-    """Give the state of a model as if its adapters had been added to the weights; it stays."""
+    """Return the state of a model as if its adapters were added to the weights; it stays as is."""
     state: dict[str, Tensor] = dict(model.state_dict())
     for name, module in model.named_modules():
         if not hasattr(module, "lora_A"):
@@ -55,3 +81,31 @@ def merged_weights(model: Any) -> dict[str, Tensor]:
                 state[f"{name}.{part}"] = state.pop(f"{name}.base_layer.{part}")
         state[f"{name}.weight"] = weight + added
     return state
+
+
+def save_adapters(model: nn.Module, folder: Path) -> None:
+    """Save the adapters of a model, or of the part that has them, as peft loads them."""
+    from peft import get_peft_model_state_dict
+    from safetensors.torch import save_file
+
+    adapted: Any = next(part for part in model.modules() if hasattr(part, "peft_config"))
+    state = get_peft_model_state_dict(adapted, adapter_name=ADAPTER)
+    adapted.peft_config[ADAPTER].save_pretrained(folder)
+    named = {f"base_model.model.{name}": value.contiguous() for name, value in state.items()}
+    save_file(named, folder / "adapter_model.safetensors")
+
+
+def checkpoint_activations(model: Any) -> None:
+    """Recompute a model's activations in the backward pass; the method has two names by version."""
+    options = {"use_reentrant": False}
+    try:
+        if hasattr(model, "activation_checkpointing_enable"):
+            model.activation_checkpointing_enable(activation_checkpointing_kwargs=options)
+        else:
+            model.gradient_checkpointing_enable(gradient_checkpointing_kwargs=options)
+    except ValueError as error:
+        raise DataError(
+            f"is not available for {type(model).__name__}",
+            field="gradient_checkpointing",
+            remedy="Switch it off, or use another model",
+        ) from error

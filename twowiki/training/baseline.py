@@ -20,8 +20,8 @@ from twowiki.training.data import Source, find_sources
 from twowiki.training.extractive import ExtractiveTask
 from twowiki.training.feature_store import Features, encode_cached
 from twowiki.training.loop import make_optimizer
-from twowiki.training.settings import TrainConfig
-from twowiki.training.task import Outcome
+from twowiki.training.settings import BaselineArguments
+from twowiki.training.task import EvaluationResult
 from twowiki.training.vocabulary import (
     Counts,
     count_vocabulary,
@@ -40,7 +40,7 @@ class BaselineTask(ExtractiveTask):
 
     prepared: Prepared
 
-    def __init__(self, config: TrainConfig) -> None:
+    def __init__(self, config: BaselineArguments) -> None:
         super().__init__(config)
         self.saved: Path | None = None
 
@@ -68,7 +68,7 @@ class BaselineTask(ExtractiveTask):
         """Make the optimiser that the settings name."""
         return make_optimizer(model, self.config)
 
-    def score(self, predicted: Mapping[Any, Any]) -> Outcome:
+    def score(self, predicted: Mapping[Any, Any]) -> EvaluationResult:
         """Join the windows into answers and score them with the joint metric."""
         examples = self.prepared.validation_examples
         answers = evaluation.answer_examples(predicted, examples, self.model_config)
@@ -79,7 +79,7 @@ class BaselineTask(ExtractiveTask):
             "predictions.json": evaluation.to_official(ids, predictions),
             "scores.json": scored._asdict(),
         }
-        return Outcome(scored.metrics, files)
+        return EvaluationResult(scored.metrics, files)
 
     def save(self, model: Any, folder: Path) -> None:
         """Save weights, code, configuration and tokenizer."""
@@ -107,7 +107,7 @@ class Prepared(NamedTuple):
     contents: tuple[str, str]
 
 
-def prepare(config: TrainConfig, saved: Path | None = None) -> Prepared:
+def prepare(config: BaselineArguments, saved: Path | None = None) -> Prepared:
     """Find the data, make the vocabulary (or take a saved model's) and encode.
 
     Args:
@@ -154,7 +154,7 @@ def prepare(config: TrainConfig, saved: Path | None = None) -> Prepared:
     )
 
 
-def settings_of(config: TrainConfig) -> TwoWikiBaselineConfig:
+def settings_of(config: BaselineArguments) -> TwoWikiBaselineConfig:
     """Make the model's configuration as far as it depends on no data."""
     options = {"dropout": config.dropout, **config.model_options}
     if config.settings == "reproduce":
@@ -172,7 +172,7 @@ def own_fields(config: TwoWikiBaselineConfig) -> dict[str, Any]:
 
 
 def build_vocabulary(
-    config: TrainConfig, settings: TwoWikiBaselineConfig, counts: Counts
+    config: BaselineArguments, settings: TwoWikiBaselineConfig, counts: Counts
 ) -> tuple[TwoWikiTokenizer, Any, dict[str, Any]]:
     """Make the tokenizer, the matrix of word vectors (or None), and the vocabulary's sizes."""
     if not config.vectors:
@@ -189,7 +189,7 @@ def build_vocabulary(
 
 
 def build_model(
-    prepared: Prepared, config: TrainConfig, saved: Path | None = None
+    prepared: Prepared, config: BaselineArguments, saved: Path | None = None
 ) -> TwoWikiBaselineForMultihopQA:
     """Make the model from the seed, or load a saved one."""
     if saved is not None:

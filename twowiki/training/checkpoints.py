@@ -1,7 +1,8 @@
-"""Checkpoints of a run: written aside then renamed, the oldest ones removed, refused when foreign.
+"""Checkpoints of a run: written aside then renamed, the oldest ones removed.
 
-`step_N/` holds accelerate's state (weights, optimiser, random states of each process), the run's
-own state, its configuration, and the model as a folder that loads on its own.
+`step_N/` holds accelerate's state (weights, optimizer, random states of each process), the run's
+own state, its settings, and the model as a folder that loads on its own. A checkpoint of another
+data set or of other settings is refused, and so is a new run in the folder of an older one.
 """
 
 from __future__ import annotations
@@ -15,32 +16,36 @@ from pathlib import Path
 from typing import Any
 
 from twowiki.errors import DataError
+from twowiki.io.arguments import to_dict
 from twowiki.io.files import write_json
-from twowiki.training.settings import RunConfig
+from twowiki.training.settings import TrainingSettings
 
 SaveModel = Callable[[Any, Path], None]  # writes a plain model into a folder
-# what may differ between a run and the run it goes on from
+# settings that may differ between a run and the run that it continues
 FREE_TO_CHANGE = frozenset(
-    "output_dir resume epochs max_steps max_cpu_minutes log_every save_every checkpoint_limit "
-    "trackers workers stop_at push_to_hub hub_repo cache_dir eval_batch_size ceiling_examples "
-    "patience data_dir train_file validation_file arc contexts mc_contexts contamination".split()
+    "output_dir overwrite_output_dir resume_from_checkpoint num_train_epochs max_steps "
+    "max_cpu_minutes logging_steps save_steps save_total_limit report_to dataloader_num_workers "
+    "stop_at push_to_hub hub_model_id hub_private_repo cache_dir per_device_eval_batch_size "
+    "ceiling_examples early_stopping_patience data_dir train_file validation_file arc contexts "
+    "mc_contexts contamination".split()
 )
+OUTPUTS = ("best", "checkpoints", "report.json", "scores.json", "curves.png")  # of a run
 
 
 @dataclass
 class RunState:
-    """Where a run stands; accelerate saves and loads it with a checkpoint.
+    """The progress of a run; accelerate saves and loads it with a checkpoint.
 
     Attributes:
-        epoch: the epoch that runs.
+        epoch: the current epoch.
         batch: batches of it that are done, on each process.
-        step: optimiser steps done.
-        best: the best figure so far, and `best_step` where it was.
+        step: optimizer steps done.
+        best: the best metric so far, and `best_step` its step.
         waited: evaluations since.
-        rate_factor: what the halving schedule has made of the learning rate.
+        rate_factor: factor of the learning rate in the halving schedule.
         cpu_seconds: processor time spent on training.
         stopped: why the run ended, if it did.
-        history: a record a logged step and evaluation.
+        history: one record per logged step and evaluation.
     """
 
     epoch: int = 0
@@ -55,11 +60,11 @@ class RunState:
     history: list[dict[str, Any]] = field(default_factory=list)
 
     def state_dict(self) -> dict[str, Any]:
-        """Give everything to save."""
+        """Return everything to save."""
         return asdict(self)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over what was saved."""
+        """Load what was saved."""
         for name, value in state.items():
             setattr(self, name, value)
 
@@ -68,12 +73,12 @@ def save_checkpoint(
     accelerator: Any,
     model: Any,
     save: SaveModel,
-    config: RunConfig,
+    config: TrainingSettings,
     state: RunState,
     identity: dict[str, Any],
 ) -> Path:
     """Save a checkpoint of this step, then remove those over the limit. All processes call this."""
-    folder = checkpoints_of(config.output_dir)
+    folder = Path(config.output_dir) / "checkpoints"
     target, aside = folder / f"step_{state.step}", folder / f"step_{state.step}.tmp"
     if accelerator.is_main_process:
         shutil.rmtree(aside, ignore_errors=True)
@@ -82,11 +87,11 @@ def save_checkpoint(
     accelerator.save_state(str(aside))
     if accelerator.is_main_process:
         save_model(accelerator, model, save, aside / "model")
-        write_json(aside / "run.json", {**identity, "config": asdict(config)})
+        write_json(aside / "run.json", {**identity, "config": to_dict(config)})
         shutil.rmtree(target, ignore_errors=True)
         os.replace(aside, target)
-        if config.checkpoint_limit > 0:
-            for old in list_checkpoints(folder)[: -config.checkpoint_limit]:
+        if config.save_total_limit > 0:
+            for old in list_checkpoints(config.output_dir)[: -config.save_total_limit]:
                 shutil.rmtree(old)
     accelerator.wait_for_everyone()
     return target
@@ -101,54 +106,75 @@ def save_model(accelerator: Any, model: Any, save: SaveModel, folder: Path) -> N
     os.replace(aside, folder)
 
 
-def checkpoints_of(output_dir: str) -> Path:
-    """Give the folder of a run's checkpoints."""
-    return Path(output_dir) / "checkpoints"
-
-
-def list_checkpoints(folder: Path) -> list[Path]:
-    """Give the finished checkpoints, the oldest first; anything else there is left alone."""
+def list_checkpoints(output_dir: str) -> list[Path]:
+    """Return a run's finished checkpoints, the oldest first; other files there are ignored."""
     found = [
         path
-        for path in folder.glob("step_*")
+        for path in (Path(output_dir) / "checkpoints").glob("step_*")
         if path.is_dir() and path.name.removeprefix("step_").isdigit()
     ]
     return sorted(found, key=lambda path: int(path.name.removeprefix("step_")))
 
 
-def find_checkpoint(config: RunConfig) -> Path | None:
-    """Give the checkpoint that a run is to go on from; None to start afresh."""
-    if not config.resume:
+def find_checkpoint(config: TrainingSettings) -> Path | None:
+    """Return the checkpoint that a run continues from; None to start afresh."""
+    if not config.resume_from_checkpoint:
         return None
-    if config.resume == "auto":
-        found = list_checkpoints(checkpoints_of(config.output_dir))
-        return found[-1] if found else None
-    path = Path(config.resume)
+    if config.resume_from_checkpoint == "auto":
+        return next(reversed(list_checkpoints(config.output_dir)), None)
+    path = Path(config.resume_from_checkpoint)
     if not (path / "run.json").is_file():
         raise DataError(
-            "is no checkpoint of a run",
+            "is not a checkpoint of a run",
             file=path,
-            field="resume",
-            remedy="Give a folder such as runs/baseline/checkpoints/step_100, or `auto`",
+            field="resume_from_checkpoint",
+            remedy="Name a folder such as runs/baseline/checkpoints/step_100, or `auto`",
         )
     return path
 
 
-def require_model(path: str) -> Path:
-    """Give the folder of a saved model."""
+def check_output(config: TrainingSettings) -> None:
+    """Raise where a new run would write over an older one."""
+    if config.overwrite_output_dir or config.resume_from_checkpoint:
+        return
+    output = Path(config.output_dir)
+    if (output / "report.json").is_file() or list_checkpoints(config.output_dir):
+        raise DataError(
+            "holds a run already",
+            file=output,
+            field="output_dir",
+            remedy="Continue it with --resume_from_checkpoint auto, replace it with "
+            "--overwrite_output_dir, or choose another folder",
+        )
+
+
+def remove_outputs(output_dir: str) -> None:
+    """Remove what an earlier run left in a folder."""
+    for name in OUTPUTS:
+        path = Path(output_dir) / name
+        if path.is_dir():
+            shutil.rmtree(path)
+        path.unlink(missing_ok=True)
+
+
+def find_saved_model(config: TrainingSettings) -> Path | None:
+    """Return the folder of the trained model that a run starts from; None without one."""
+    path = config.saved_model
+    if not path:
+        return None
     if not (Path(path) / "config.json").is_file():
         raise DataError(
             "holds no saved model (no config.json)",
             file=path,
-            remedy="Give a folder that training or `twowiki convert-baseline` wrote",
+            remedy="Name a folder that training or `twowiki convert-baseline` wrote",
         )
     return Path(path)
 
 
-def check_same_run(path: Path, config: RunConfig, identity: dict[str, Any]) -> None:
-    """Refuse to go on from a checkpoint of another data set, configuration or process count."""
+def check_same_run(path: Path, config: TrainingSettings, identity: dict[str, Any]) -> None:
+    """Raise where a checkpoint is of another data set, other settings or another process count."""
     saved = json.loads((path / "run.json").read_text(encoding="utf-8"))
-    mine = json.loads(json.dumps({**identity, "config": asdict(config)}))
+    mine = json.loads(json.dumps({**identity, "config": to_dict(config)}))
     for name in identity:
         if saved.get(name) != mine[name]:
             raise DataError(

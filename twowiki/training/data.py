@@ -1,6 +1,7 @@
-"""Where a run's examples come from: files, a data set, the download, a world, made-up ones.
+"""The examples of a run: from files, a data folder, the download, or a fictional world.
 
-A `Source` can be read again and again, streamed; its `content` hash says what it holds.
+In: a run's settings. Out: a `Source` per split, which streams its examples any number of times and
+has a hash of its content. A split that is missing, or a file without its partner, is refused.
 """
 
 from __future__ import annotations
@@ -17,12 +18,10 @@ from twowiki.data.schema import DEFAULT_CONFIG, Example
 from twowiki.data.sources import find_splits, guess_config, read_examples
 from twowiki.errors import DataError, require_file
 from twowiki.io.files import sha256_of
-from twowiki.training import tiny_data
-from twowiki.training.settings import MultihopConfig
+from twowiki.training.settings import MultihopSettings
 
 DOWNLOAD = "download"
 DEFAULT_WORLD = "people=800,films=600,seed=7,brief=1,limit_per_type=600"
-TINY_SEED, TINY_VALIDATION_SEED = 7, 8
 
 
 @dataclass(frozen=True)
@@ -30,44 +29,34 @@ class Source:
     """The examples of one split.
 
     Attributes:
-        name: what a report calls it.
-        files: its files; none for made-up examples.
-        split: split of the files.
-        config: release of the files.
+        name: its name in reports.
+        files: its files.
+        split: the split of the files.
+        config: the release of the files.
         limit: use the first of the examples; 0 = all.
-        made_up: number of made-up examples, and their seed.
         paragraphs: most paragraphs of an example, see `with_fewer_paragraphs`; 0 = all.
-        copies: times that each example comes, with other paragraphs.
+        copies: copies of each example, with other paragraphs.
     """
 
     name: str
-    files: tuple[str, ...] = ()
-    split: str = "train"
+    files: tuple[str, ...]
+    split: str
     config: str = ""
     limit: int = 0
-    made_up: tuple[int, int] = (0, 0)
     paragraphs: int = 0
     copies: int = 1
 
     def examples(self) -> Iterator[Example]:
         """Read the examples, streamed."""
-        found: Iterator[Example]
-        if self.files:
-            found = read_examples(self.files, self.config, self.split)
-        else:
-            count, seed = self.made_up
-            found = iter(tiny_data.tiny_examples(count, seed=seed))
+        found = read_examples(self.files, self.config, self.split)
         found = islice(found, self.limit or None)
-        return (
-            with_fewer_paragraphs(found, self.paragraphs, self.copies) if self.paragraphs else found
-        )
+        if self.paragraphs:
+            return with_fewer_paragraphs(found, self.paragraphs, self.copies)
+        return found
 
     def content(self) -> str:
-        """Hash what the examples hold."""
-        if self.files:
-            digests = [sha256_of(path) for path in self.files]
-        else:
-            digests = [sha256_of(str(tiny_data.__file__)), repr(self.made_up)]
+        """Return a hash of the examples."""
+        digests = [sha256_of(path) for path in self.files]
         parts = [*digests, self.split, self.config, str(self.limit)]
         if self.paragraphs:
             parts.append(f"{self.paragraphs} paragraphs, {self.copies} copies")
@@ -77,15 +66,15 @@ class Source:
 def with_fewer_paragraphs(
     examples: Iterable[Example], paragraphs: int, copies: int
 ) -> Iterator[Example]:
-    """Give each example some times, with its gold paragraphs and a draw of the others.
+    """Yield copies of each example with its gold paragraphs and a draw of the others.
 
-    Gold paragraphs are those of the supporting facts; all stay, also where they are more, and all
-    stay in order. A draw depends on the example's id alone, and on the copies before it.
+    Gold paragraphs are those of the supporting facts; all of them are kept, even where there are
+    more, and in order. A draw depends only on the example's id and on the copies before it.
 
     Args:
-        examples: what is shortened.
+        examples: the whole examples.
         paragraphs: most paragraphs of a copy, where its gold ones leave room.
-        copies: times that each comes; where more than one, `_0`, `_1` ... is put after its id.
+        copies: copies of each; where more than one, `_0`, `_1` ... is appended to the id.
     """
     for example in examples:
         gold = {fact.title for fact in example.supporting_facts}
@@ -103,19 +92,19 @@ def with_fewer_paragraphs(
             yield example._replace(id=f"{example.id}{number}", context=context)
 
 
-def find_sources(config: MultihopConfig) -> tuple[Source, Source]:
-    """Find the training and the validation examples that a run asks for."""
+def find_sources(config: MultihopSettings) -> tuple[Source, Source]:
+    """Return the training and the validation examples of a run."""
     train, validation = _whole_sources(config)
     paragraphs, copies = config.train_paragraphs, config.train_copies
     return replace(train, paragraphs=paragraphs, copies=copies), validation
 
 
-def _whole_sources(config: MultihopConfig) -> tuple[Source, Source]:
-    limits = config.max_train_examples, config.max_validation_examples
+def _whole_sources(config: MultihopSettings) -> tuple[Source, Source]:
+    limits = config.max_train_samples, config.max_eval_samples
     if config.train_file or config.validation_file:
         if not (config.train_file and config.validation_file):
             missing = "validation_file" if config.train_file else "train_file"
-            raise DataError("is needed too", field=missing, remedy="Give both files, or data_dir")
+            raise DataError("is missing", field=missing, remedy="Set both files, or data_dir")
         return (
             source_of_file(config.train_file, "train", limits[0]),
             source_of_file(config.validation_file, "validation", limits[1]),
@@ -131,32 +120,21 @@ def _whole_sources(config: MultihopConfig) -> tuple[Source, Source]:
         place = Path(config.data_dir)
         name = (
             guess_config(place)
-            if config.data_config == MultihopConfig.data_config
+            if config.data_config == MultihopSettings.data_config
             else config.data_config
         )
         return _of_splits(find_splits(place, name), name, str(place), limits)
-    if not config.tiny_examples:
-        return _of_world(config, limits)
-    count = config.tiny_examples
-    return (
-        Source("made-up examples", limit=limits[0], made_up=(count, TINY_SEED)),
-        Source(
-            "made-up examples",
-            split="validation",
-            limit=limits[1],
-            made_up=(max(40, count // 10), TINY_VALIDATION_SEED),
-        ),
-    )
+    return _of_world(config, limits)
 
 
 def source_of_file(path: str, split: str, limit: int = 0) -> Source:
-    """Take a file as one split, whatever its name says."""
-    require_file(path, "Give the path of an official file (json, jsonl, gz, zip or Parquet)")
+    """Return a file as one split, whatever its name."""
+    require_file(path, "Name an official file (json, jsonl, gz, zip or Parquet)")
     return Source(path, (path,), split, guess_config(path), limit)
 
 
-def _of_world(config: MultihopConfig, limits: tuple[int, int]) -> tuple[Source, Source]:
-    """Make the world that the settings ask for (once, beside the encoded examples)."""
+def _of_world(config: MultihopSettings, limits: tuple[int, int]) -> tuple[Source, Source]:
+    """Generate the world of the settings, once, beside the encoded examples."""
     from twowiki.builder.fingerprint import code_hash
     from twowiki.worlds.dataset import world_files
     from twowiki.worlds.settings import parse_settings
@@ -167,9 +145,9 @@ def _of_world(config: MultihopConfig, limits: tuple[int, int]) -> tuple[Source, 
         found: Any = world_files(parse_settings(text), cache, code_hash())
     except ModuleNotFoundError as error:
         raise DataError(
-            f"making a world needs the package {error.name!r}",
+            f"generating a world needs the package {error.name!r}",
             field="world",
-            remedy="Install it with: pip install 'twowiki[generate]', or give files",
+            remedy="Install it with: pip install 'twowiki[generate]', or set files",
         ) from None
     return _of_splits(found, DEFAULT_CONFIG, f"world {text}", limits)
 
@@ -182,7 +160,7 @@ def _of_splits(
             raise DataError(
                 f"has no {split} split (found {', '.join(found) or 'none'})",
                 file=place,
-                remedy="Name the files train.json and dev.json, or give --train_file and "
+                remedy="Name the files train.json and dev.json, or set --train_file and "
                 "--validation_file",
             )
     splits = ("train", "validation")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -24,13 +23,14 @@ from twowiki.models.modeling_encoder import TwoWikiEncoderForMultihopQA
 from twowiki.models.oracle import encoder_oracle
 from twowiki.models.processing_encoder import EncoderCollator, EncoderProcessor
 from twowiki.training import evaluation
-from twowiki.training.adapters import add_adapters, has_adapters, merged_weights
+from twowiki.training.adapters import add_adapters, checkpoint_activations, save_merged
 from twowiki.training.baseline import aliases_of
 from twowiki.training.data import Source, find_sources
 from twowiki.training.extractive import ExtractiveTask
 from twowiki.training.feature_store import Features, encode_cached
-from twowiki.training.settings import MultihopConfig, described, documented_fields
-from twowiki.training.task import Outcome
+from twowiki.training.loop import optimizer_of
+from twowiki.training.settings import EncoderArguments
+from twowiki.training.task import EvaluationResult
 
 DERIVED = ("chain_consistency", "derive_answers")  # what the decoder adds, each an option
 
@@ -46,7 +46,7 @@ class EncoderTask(ExtractiveTask):
     collator = EncoderCollator
     score_outputs = staticmethod(score_records)
 
-    def __init__(self, config: EncoderConfig) -> None:
+    def __init__(self, config: EncoderArguments) -> None:
         super().__init__(config)
 
     @property
@@ -81,7 +81,7 @@ class EncoderTask(ExtractiveTask):
         """Make the optimiser, with a rate of its own for the heads."""
         return make_encoder_optimizer(model, self.config)
 
-    def score(self, predicted: Mapping[Any, Any]) -> Outcome:
+    def score(self, predicted: Mapping[Any, Any]) -> EvaluationResult:
         """Decode and score with the joint metric; also without each thing that is derived."""
         examples = self.prepared.validation_examples
         predictions = decode(predicted.values(), examples, self.model_config)
@@ -97,7 +97,7 @@ class EncoderTask(ExtractiveTask):
             "predictions.json": evaluation.to_official([e.id for e in examples], predictions),
             "scores.json": scored._asdict() | {"without": without},
         }
-        return Outcome(scored.metrics, files)
+        return EvaluationResult(scored.metrics, files)
 
     def figures(self, predictions: Sequence[Prediction]) -> dict[str, float]:
         """Score predictions for the validation examples: the means alone."""
@@ -111,8 +111,7 @@ class EncoderTask(ExtractiveTask):
 
     def save(self, model: Any, folder: Path) -> None:
         """Save weights (adapters merged), code, configuration and tokenizer."""
-        state = merged_weights(model) if has_adapters(model) else None
-        model.save_pretrained(folder, state_dict=state)
+        save_merged(model, folder)
         self.prepared.tokenizer.save_pretrained(folder)
 
     def report(self) -> dict[str, Any]:
@@ -166,7 +165,7 @@ class PreparedEncoder(NamedTuple):
     contents: tuple[str, str]
 
 
-def prepare_encoder(config: EncoderConfig, saved: Path | None = None) -> PreparedEncoder:
+def prepare_encoder(config: EncoderArguments, saved: Path | None = None) -> PreparedEncoder:
     """Find the data, make or load the model, and encode.
 
     Args:
@@ -216,22 +215,22 @@ def relations_of(source: Source) -> list[str]:
     return sorted(names)
 
 
-def start_model(config: EncoderConfig, relations: list[str]) -> TwoWikiEncoderForMultihopQA:
+def start_model(config: EncoderArguments, relations: list[str]) -> TwoWikiEncoderForMultihopQA:
     """Start from a pretrained backbone; the heads are drawn from the seed."""
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             model = TwoWikiEncoderForMultihopQA.from_backbone(
-                config.backbone,
+                config.model_name_or_path,
                 relations=relations,
-                attn_implementation=config.attention or None,
+                attn_implementation=config.attn_implementation or None,
                 revision=config.revision or None,
                 **config.model_options,
             )
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise DataError(
             f"cannot be used ({str(error).strip().splitlines()[0]})",
-            file=config.backbone,
+            file=config.model_name_or_path,
             field="backbone",
             remedy="Give the name or folder of a pretrained encoder with a fast tokenizer",
         ) from error
@@ -239,10 +238,11 @@ def start_model(config: EncoderConfig, relations: list[str]) -> TwoWikiEncoderFo
 
 
 def load_saved(
-    config: EncoderConfig, saved: Path, relations: list[str]
+    config: EncoderArguments, saved: Path, relations: list[str]
 ) -> TwoWikiEncoderForMultihopQA:
     """Load a saved model with the run's options; unknown relations get new classes."""
-    chosen = {"attn_implementation": config.attention} if config.attention else {}
+    attention = config.attn_implementation
+    chosen = {"attn_implementation": attention} if attention else {}
     try:
         settings = TwoWikiEncoderConfig.from_pretrained(saved)
         for name, value in config.model_options.items():
@@ -282,130 +282,20 @@ def add_relations(model: TwoWikiEncoderForMultihopQA, names: list[str]) -> None:
 
 
 def fitted(
-    model: TwoWikiEncoderForMultihopQA, config: EncoderConfig
+    model: TwoWikiEncoderForMultihopQA, config: EncoderArguments
 ) -> TwoWikiEncoderForMultihopQA:
-    """Put adapters and gradient checkpointing in, as a run asks."""
-    if config.lora_rank:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(config.seed)
-            try:
-                add_adapters(
-                    model.backbone,
-                    rank=config.lora_rank,
-                    alpha=config.lora_alpha,
-                    targets=config.lora_targets,
-                )
-            except ValueError as error:
-                raise DataError(
-                    f"fits no layer ({str(error).splitlines()[0]})", field="lora_targets"
-                ) from error
+    """Return the model with adapters and recomputed activations, where the run wants them."""
+    if config.lora_r:
+        add_adapters(model.backbone, config)
     if config.gradient_checkpointing:
         checkpoint_activations(model.backbone)
     return model
 
 
-def checkpoint_activations(backbone: Any) -> None:
-    """Compute the backbone's activations again in the backward pass."""
-    kept = {"use_reentrant": False}
-    try:
-        if hasattr(backbone, "activation_checkpointing_enable"):
-            backbone.activation_checkpointing_enable(activation_checkpointing_kwargs=kept)
-        else:
-            backbone.gradient_checkpointing_enable(gradient_checkpointing_kwargs=kept)
-    except ValueError as error:
-        raise DataError(
-            f"is not there for {type(backbone).__name__}",
-            field="gradient_checkpointing",
-            remedy="Switch it off, or take another backbone",
-        ) from error
-
-
-# fields of the model's configuration that the data, the backbone or its tokenizer decides
-LEARNT = frozenset(
-    "backbone_name title_marker_id sentence_marker_id context_segment padding_id".split()
-)
-
-
-@dataclass(frozen=True)
-class EncoderConfig(MultihopConfig):
-    """Everything that moves a training of the encoder model."""
-
-    task: str = described("encoder", "kind of model; decides which other settings there are")
-    output_dir: str = described("runs/encoder", "folder of checkpoints, predictions and report")
-    backbone: str = described("", "name or folder of a pretrained encoder with a fast tokenizer")
-    revision: str = described("", "revision of the backbone's repository")
-    attention: str = described(
-        "", "sdpa, eager, flash_attention_2, twowiki_varlen (no padding); empty = library's choice"
-    )
-    gradient_checkpointing: bool = described(
-        False, "forget the backbone's activations, compute them again: less memory, more time"
-    )
-    lora_rank: int = described(0, "train adapters of this rank in the backbone; 0 = all weights")
-    lora_alpha: int = described(16, "scale of the adapters, divided by their rank")
-    lora_targets: str = described(
-        "all-linear", "layers that get adapters: all-linear, or the ends of their names, by commas"
-    )
-    batch_size: int = described(8, "examples a step and process; halved when memory runs out")
-    eval_batch_size: int = described(16, "examples a batch of an evaluation")
-    epochs: int = described(3, "passes over the training examples")
-    learning_rate: float = described(5e-5, "highest learning rate of the backbone")
-    head_learning_rate: float = described(3e-4, "highest learning rate of the heads")
-    layer_decay: float = described(
-        1.0, "share of a layer's rate that the layer below has; below 1 spares the lowest layers"
-    )
-    clip_norm: float = described(1.0, "longest gradient; 0 = never clipped")
-    warmup_steps: int = described(100, "steps from zero to the highest rate; not for halving")
-
-    AT_LEAST_ONE: ClassVar[tuple[str, ...]] = MultihopConfig.AT_LEAST_ONE
-
-    @classmethod
-    def option_types(cls) -> dict[str, Any]:
-        """Give the fields of TwoWikiEncoderConfig that a run may set, with their types."""
-        from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
-
-        kinds = {"int": int, "float": float, "bool": bool, "str": str}
-        return {
-            name: kinds[kind]
-            for name, kind in TwoWikiEncoderConfig.__annotations__.items()
-            if name not in LEARNT and kind in kinds
-        }
-
-    @classmethod
-    def option_texts(cls) -> dict[str, str]:
-        """Give what TwoWikiEncoderConfig's docstring says of each option."""
-        from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
-
-        return documented_fields(TwoWikiEncoderConfig)
-
-    def check(self) -> None:
-        """Refuse what would only fail later."""
-        super().check()
-        if not (self.backbone or self.init_from or self.resume):
-            raise DataError(
-                "is not given",
-                field="backbone",
-                remedy="Give the name or folder of a pretrained encoder, such as "
-                "answerdotai/ModernBERT-base, or init_from",
-            )
-        if not 0.0 < self.layer_decay <= 1.0:
-            raise DataError(f"is {self.layer_decay}, not above 0 and up to 1", field="layer_decay")
-        if self.lora_rank < 0:
-            raise DataError(f"is {self.lora_rank}, and cannot be negative", field="lora_rank")
-        if self.lora_rank:
-            try:
-                import peft  # noqa: F401
-            except ModuleNotFoundError as error:
-                raise DataError(
-                    "adapters need the package 'peft'",
-                    field="lora_rank",
-                    remedy="Install it with: pip install 'twowiki[peft]', or set 0",
-                ) from error
-
-
 _LAYER = re.compile(r"\blayers?\.(\d+)\.")
 
 
-def make_encoder_optimizer(model: nn.Module, config: EncoderConfig) -> torch.optim.Optimizer:
+def make_encoder_optimizer(model: nn.Module, config: EncoderArguments) -> Any:
     """Make the optimiser; each group's `share` says what part of the run's rate it has.
 
     Heads have `head_learning_rate`; a backbone's layer has `layer_decay` of the rate of the layer
@@ -430,10 +320,8 @@ def make_encoder_optimizer(model: nn.Module, config: EncoderConfig) -> torch.opt
         }
         for (share, decays), parameters in groups.items()
     ]
-    if config.optimizer == "sgd":
-        return torch.optim.SGD(listed, lr=config.learning_rate)
     fused = all(p.device.type in ("cpu", "cuda") for group in listed for p in group["params"])
-    return torch.optim.AdamW(listed, lr=config.learning_rate, betas=(0.9, 0.98), fused=fused)
+    return optimizer_of(listed, config, fused=fused)
 
 
 def backbone_layers(model: nn.Module) -> int:

@@ -100,16 +100,6 @@ def predict_windows(
     return scored
 
 
-def gather_predictions(predicted: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Collect the pairs of all processes, in the keys' order; a key that several have counts once.
-
-    All processes call this.
-    """
-    from accelerate.utils import gather_object
-
-    return dict(sorted(dict(gather_object(list(predicted))).items()))
-
-
 def answer_examples(
     scored: Mapping[int, WindowScores], examples: Sequence[Example], config: TwoWikiBaselineConfig
 ) -> list[MultihopAnswer]:

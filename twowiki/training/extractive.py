@@ -58,13 +58,13 @@ class ExtractiveTask:
                 batch_size=size,
                 seed=config.seed,
                 training=training,
-                bucket=config.bucket,
-                workers=config.workers,
+                bucket=config.train_sampling_strategy == "group_by_length",
+                workers=config.dataloader_num_workers,
                 collator=self.collator,
             )
             for features, size, training in (
                 (prepared.train, batch_size, True),
-                (prepared.validation, config.eval_batch_size, False),
+                (prepared.validation, config.per_device_eval_batch_size, False),
             )
         )
         return train, validation

@@ -9,8 +9,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import torch
-
 LIBRARIES = ("torch", "transformers", "accelerate", "tokenizers", "numpy", "pyarrow")
 COLUMNS = ("em", "f1", "sp_em", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_f1")
 FURTHER = ("rougeL", "mc_accuracy")  # figures of science questions
@@ -31,6 +29,8 @@ def versions() -> dict[str, str]:
 
 def hardware(processes: int) -> dict[str, Any]:
     """Say what a run ran on."""
+    import torch
+
     device = torch.cuda.get_device_name(0) if torch.cuda.is_available() else "CPU"
     return {
         "device": device,

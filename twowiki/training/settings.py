@@ -1,172 +1,416 @@
-"""The settings that every run has, and how they are read: YAML and flags into a frozen dataclass.
+"""The settings of training runs: frozen dataclasses that are the YAML file and the flags alike.
 
-Each kind of model has a subclass (`twowiki.training.task` names them). A key or a flag that is
-not known is an error. Options of the model are settings too, and those that are not set stay as
-the model's configuration has them.
+`TrainingSettings` has what every run shares, under the names of `transformers.TrainingArguments`
+where those exist; each kind of model has a subclass (`twowiki.training.task` lists them). In:
+a configuration by name or file, and flags, which win over it. Unknown names are refused with the
+nearest one, former names with the new one. Options of the model are settings too; those that are
+not set stay as the model's configuration has them. Importing this module loads no torch.
 """
 
 from __future__ import annotations
 
-import argparse
-import difflib
-import re
-import types
-import typing
-from collections.abc import Sequence
-from dataclasses import MISSING, dataclass, field, fields
+import json
+import math
+from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
-
-import yaml
+from typing import Any, ClassVar
 
 from twowiki.errors import DataError, require_file
+from twowiki.io.arguments import argument, check_values
 
 CONFIGS = Path(__file__).parent / "configs"
 
+_run = partial(argument, group="run")
+_data = partial(argument, group="data")
+_model = partial(argument, group="model")
+_optimization = partial(argument, group="optimization")
+_evaluation = partial(argument, group="evaluation")
+_logging = partial(argument, group="logging and checkpoints")
+_hub = partial(argument, group="hub")
+_option = partial(argument, None, group="model configuration")
 
-def described(default: Any, text: str) -> Any:
-    """Make a field with its help text."""
-    if isinstance(default, (list, dict)):
-        return field(default_factory=lambda: default.copy(), metadata={"help": text})
-    return field(default=default, metadata={"help": text})
+# former names and those of older libraries -> the setting's name, or a sentence
+RENAMED = {
+    "batch_size": "per_device_train_batch_size",
+    "eval_batch_size": "per_device_eval_batch_size",
+    "epochs": "num_train_epochs",
+    "gradient_accumulation": "gradient_accumulation_steps",
+    "clip_norm": "max_grad_norm",
+    "schedule": "lr_scheduler_type",
+    "warmup_ratio": "Use warmup_steps; a value below 1 is a share of all steps",
+    "optimizer": "optim",
+    "log_every": "logging_steps",
+    "eval_every": "eval_steps",
+    "save_every": "save_steps",
+    "checkpoint_limit": "save_total_limit",
+    "metric": "metric_for_best_model",
+    "patience": "early_stopping_patience",
+    "resume": "resume_from_checkpoint",
+    "trackers": "report_to",
+    "workers": "dataloader_num_workers",
+    "init_from": "model_name_or_path",
+    "backbone": "model_name_or_path",
+    "model": "model_name_or_path",
+    "attention": "attn_implementation",
+    "hub_repo": "hub_model_id",
+    "bucket": "Use train_sampling_strategy: group_by_length or random",
+    "group_by_length": "Use train_sampling_strategy: group_by_length",
+    "mixed_precision": "Use bf16 or fp16",
+    "lora_rank": "lora_r",
+    "lora_targets": "target_modules",
+    "max_source_tokens": "max_source_length",
+    "max_target_tokens": "max_target_length",
+    "max_train_examples": "max_train_samples",
+    "max_validation_examples": "max_eval_samples",
+    "weights": "dtype",
+    "model_options": "Write each option of the model as a setting of its own",
+    "tiny_examples": "Use world, such as world: people=400,films=300,seed=7",
+}
+
+
+def changed(cls: type, name: str, default: Any) -> Any:
+    """Return a field of a class with another default."""
+    return field(default=default, metadata=cls.__dataclass_fields__[name].metadata)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)
-class RunConfig:
-    """What moves the training loop, whatever it trains; the run's folder keeps a copy."""
+class TrainingSettings:
+    """The settings of the training loop, whatever it trains; the run's folder keeps a copy."""
 
-    task: str = described("baseline", "kind of model; decides which other settings there are")
-    output_dir: str = described("runs/baseline", "folder of checkpoints, predictions and report")
-    init_from: str = described("", "folder of a trained model to start from")
-    model_options: dict[str, Any] = described({}, "fields of the model's configuration")  # noqa: RUF009
-    # optimisation
-    batch_size: int = described(
-        24, "examples (windows) a step and process; halved when memory runs out"
+    task: str = _run("baseline", "kind of model; decides which other settings there are")
+    output_dir: str = _run("runs/baseline", "folder for checkpoints, predictions and report")
+    overwrite_output_dir: bool = _run(False, "replace the run that output_dir holds")
+    resume_from_checkpoint: str = _run("", "checkpoint to continue from, or `auto` for the last")
+    seed: int = _run(13, "seed of initial weights, batches and dropout")
+    max_steps: int = _run(0, "stop after this many steps; 0 = no limit", minimum=0)
+    max_cpu_minutes: float = _run(0.0, "stop after this processor time; 0 = no limit", minimum=0)
+
+    model_name_or_path: str = _model("", "folder of a trained model to start from")
+
+    per_device_train_batch_size: int = _optimization(
+        24, "examples (windows) per step and process; halved when memory runs out", minimum=1
     )
-    gradient_accumulation: int = described(1, "batches before each step")
-    epochs: int = described(10, "passes over the training examples")
-    max_steps: int = described(0, "stop after these steps; 0 = no such limit")
-    max_cpu_minutes: float = described(0.0, "stop after this much processor time; 0 = no limit")
-    optimizer: str = described("adamw", "adamw, or sgd (the published baseline's)")
-    learning_rate: float = described(2e-3, "highest learning rate")
-    weight_decay: float = described(0.01, "decay of matrices, for adamw")
-    schedule: str = described("linear", "linear, constant, or halving (when a result is no better)")
-    warmup_steps: int = described(50, "steps from zero to the highest rate; not for halving")
-    clip_norm: float = described(5.0, "longest gradient; 0 = never clipped")
-    mixed_precision: str = described("", "no, bf16 or fp16; empty = what the launcher says")
-    seed: int = described(13, "of initial weights, batches and dropout")
-    bucket: bool = described(True, "batch what is of like length together")
-    # evaluation
-    eval_every: int = described(0, "steps between evaluations; 0 = each epoch")
-    eval_batch_size: int = described(48, "examples (windows) a batch of an evaluation")
-    metric: str = described("joint_f1", "figure that chooses the best checkpoint")
-    patience: int = described(5, "evaluations without a better figure before stopping; 0 = never")
-    stop_at: float = described(0.0, "stop when the figure passes this; 0 = never")
-    # running
-    log_every: int = described(10, "steps between logged losses")
-    save_every: int = described(0, "steps between checkpoints; 0 = at each evaluation")
-    checkpoint_limit: int = described(2, "checkpoints kept, beside the best model")
-    resume: str = described("", "checkpoint folder to go on from, or `auto` for the last one")
-    trackers: list[str] = described([], "tensorboard, trackio, wandb")  # noqa: RUF009
-    workers: int = described(0, "processes that prepare batches")
-    push_to_hub: bool = described(False, "upload the best model when done (token from the login)")
-    hub_repo: str = described("", "repository to push to, as owner/name")
+    gradient_accumulation_steps: int = _optimization(1, "batches per step", minimum=1)
+    num_train_epochs: int = _optimization(10, "passes over the training examples", minimum=1)
+    optim: str = _optimization("adamw", "optimizer", choices=("adamw", "adafactor", "sgd"))
+    learning_rate: float = _optimization(2e-3, "highest learning rate", above=0)
+    weight_decay: float = _optimization(0.01, "weight decay of matrices, for adamw", minimum=0)
+    lr_scheduler_type: str = _optimization(
+        "linear",
+        "schedule; halving: when an evaluation is no better than the best",
+        choices=("linear", "cosine", "constant", "halving"),
+    )
+    warmup_steps: float = _optimization(
+        50, "steps of linear warmup; below 1 = share of all steps; not for halving", minimum=0
+    )
+    max_grad_norm: float = _optimization(5.0, "largest gradient norm; 0 = no limit", minimum=0)
+    train_sampling_strategy: str = _optimization(
+        "group_by_length", "how batches are drawn", choices=("group_by_length", "random")
+    )
+    dataloader_num_workers: int = _optimization(0, "processes that prepare batches", minimum=0)
+    bf16: bool = _optimization(False, "bfloat16 mixed precision (or as the launcher is set)")
+    fp16: bool = _optimization(False, "float16 mixed precision; needs a GPU")
+    tf32: bool = _optimization(False, "TF32 matrix products; needs a GPU")
 
-    CHOICES: ClassVar[dict[str, tuple[str, ...]]] = {
-        "optimizer": ("adamw", "sgd"),
-        "schedule": ("linear", "constant", "halving"),
-        "mixed_precision": ("", "no", "bf16", "fp16"),
-    }
-    KEEPS_MEMORY: ClassVar[bool] = True  # batches are much alike in size: see `memory`
-    AT_LEAST_ONE: ClassVar[tuple[str, ...]] = (
-        "batch_size", "eval_batch_size", "gradient_accumulation", "epochs", "log_every"
-    )  # fmt: skip
+    eval_steps: float = _evaluation(
+        0, "steps between evaluations; below 1 = share of all steps; 0 = each epoch", minimum=0
+    )
+    per_device_eval_batch_size: int = _evaluation(
+        48, "examples (windows) per batch and process", minimum=1
+    )
+    metric_for_best_model: str = _evaluation("joint_f1", "metric that selects the best model")
+    early_stopping_patience: int = _evaluation(
+        5, "evaluations without improvement before stopping; 0 = never stop", minimum=0
+    )
+    stop_at: float = _evaluation(0.0, "stop when the metric exceeds this; 0 = never", minimum=0)
+
+    logging_steps: float = _logging(
+        10, "steps between logged losses; below 1 = share of all steps", above=0
+    )
+    save_steps: float = _logging(
+        0, "steps between checkpoints; below 1 = share of all steps; 0 = each evaluation", minimum=0
+    )
+    save_total_limit: int = _logging(2, "checkpoints kept beside the best model", minimum=0)
+    report_to: list[str] = _logging([], "trackers, such as tensorboard, trackio, wandb")  # noqa: RUF009
+
+    push_to_hub: bool = _hub(False, "upload the best model at the end (token from the login)")
+    hub_model_id: str = _hub("", "repository to push to, as owner/name")
+    hub_private_repo: bool = _hub(False, "make a new repository private")
+
+    REUSES_MEMORY: ClassVar[bool] = True  # batches are of similar size: see `keep_freed_memory`
 
     @classmethod
-    def option_types(cls) -> dict[str, Any]:
-        """Give the fields of the model's configuration that a run may set, with their types."""
-        return {}
-
-    @classmethod
-    def option_texts(cls) -> dict[str, str]:
-        """Give the help text of each of these fields."""
-        return {}
-
-    @classmethod
-    def completed(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Fill in what a setting implies for others that are not set."""
+    def fill_in(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Return values with what they imply for settings that are not among them."""
         return values
 
+    @property
+    def saved_model(self) -> str:
+        """Folder of the trained model that the run starts from; empty without one."""
+        return self.model_name_or_path
+
+    @property
+    def model_options(self) -> dict[str, Any]:
+        """Fields of the model's configuration that the run sets."""
+        values = {one.name: getattr(self, one.name) for one in fields(self) if _is_option(one)}
+        return {name: value for name, value in values.items() if value is not None}
+
     def check(self) -> None:
-        """Refuse what would only fail after the training.
+        """Raise on what would only fail after the training.
 
         Raises:
             DataError: with the setting and the remedy.
         """
-        import torch
-
+        check_values(self)
         if self.push_to_hub:
             from twowiki.hub.push import check_login, check_repo_name
 
-            check_repo_name(self.hub_repo, field="hub_repo")
+            check_repo_name(self.hub_model_id, field="hub_model_id")
             check_login()
-        if self.mixed_precision == "fp16" and not torch.cuda.is_available():
+        self._check_precision()
+        self._check_trackers()
+
+    def _check_precision(self) -> None:
+        import torch
+
+        if self.bf16 and self.fp16:
+            raise DataError("cannot be combined with bf16", field="fp16", remedy="Set one of them")
+        for name in ("fp16", "tf32"):
+            if getattr(self, name) and not torch.cuda.is_available():
+                raise DataError("needs a GPU", field=name, remedy="Use bf16, or neither")
+
+    def _check_trackers(self) -> None:
+        from accelerate.tracking import LoggerType, get_available_trackers
+
+        available = {str(one.value) for one in get_available_trackers()}
+        for name in self.report_to:
+            if name not in available:
+                known = name in {str(one.value) for one in LoggerType}
+                problem = f"{name} is not installed" if known else f"{name!r} is not a tracker"
+                remedy = f"Install it with: pip install {name}" if known else "Use tensorboard"
+                raise DataError(problem, field="report_to", remedy=remedy)
+
+
+def _is_option(one: Any) -> bool:
+    return bool(one.metadata.get("group") == "model configuration")
+
+
+@dataclass(frozen=True)
+class MultihopSettings(TrainingSettings):
+    """The settings of a run on 2WikiMultiHopQA's questions, whatever the model."""
+
+    data_dir: str = _data("", "folder (or archive) of the data set, or `download`")
+    data_config: str = _data("data_ids_april7", "configuration of the data set")
+    train_file: str = _data("", "file of training examples, instead of data_dir")
+    validation_file: str = _data("", "file of validation examples, instead of data_dir")
+    aliases_file: str = _data("", "id_aliases.json, for scores and for names that are not found")
+    world: str = _data(
+        "", "fictional world to generate and train on: people=2000,films=1500,seed=7,..."
+    )
+    max_train_samples: int = _data(0, "use the first training examples; 0 = all", minimum=0)
+    max_eval_samples: int = _data(0, "use the first validation examples; 0 = all", minimum=0)
+    train_paragraphs: int = _data(
+        0, "train on the gold paragraphs and others up to this number; 0 = all", minimum=0
+    )
+    train_copies: int = _data(
+        1, "copies of a training example, each with other paragraphs of its own", minimum=1
+    )
+    cache_dir: str = _data("", "folder for encoded examples; empty = in output_dir")
+    ceiling_examples: int = _evaluation(
+        2000, "validation examples on which the ceiling is measured", minimum=0
+    )
+
+    def check(self) -> None:
+        """Raise on an unknown metric, and on copies that would all be equal."""
+        from twowiki.metric.results import METRIC_NAMES
+
+        super().check()
+        check_metric(self.metric_for_best_model, METRIC_NAMES)
+        if self.train_copies > 1 and not self.train_paragraphs:
             raise DataError(
-                "is fp16, which a CPU does not do", field="mixed_precision", remedy="Use bf16 or no"
+                f"is {self.train_copies}, but without train_paragraphs all copies are equal",
+                field="train_copies",
+                remedy="Set train_paragraphs too, or use more epochs",
             )
 
 
-C = TypeVar("C", bound="RunConfig")
+@dataclass(frozen=True)
+class BaselineArguments(MultihopSettings):
+    """The settings of a training of the baseline."""
 
-
-def read_settings(
-    kind: type[C], arguments: Sequence[str] | None = None, *, description: str = ""
-) -> C:
-    """Read `--config FILE` and flags (flags win) into one kind of settings."""
-    parser = argparse.ArgumentParser(
-        description=f"{description} Every setting can also stand in the YAML file that --config "
-        "names; a flag wins over it.",
+    settings: str = _model(
+        "corrected",
+        "corrected, or reproduce (the published baseline)",
+        choices=("corrected", "reproduce"),
     )
-    parser.add_argument(
-        "--config", default="", metavar="NAME", help="packaged configuration or YAML file"
+    dropout: float = _model(0.0, "dropout of recurrent layers' inputs and attention", minimum=0)
+    vectors: str = _model("", "word vectors: GloVe text, .npy beside a .txt of words, or .zip")
+    extra_vectors: int = _model(
+        100_000, "first words of the vectors that are known beyond those of training", minimum=0
     )
-    hints, options = typing.get_type_hints(kind), kind.option_types()
-    for one in fields(kind):
-        if one.name != "model_options":
-            default = [] if one.default is MISSING else one.default
-            text = f"{one.metadata['help']} (default: {default!r})"
-            parser.add_argument(f"--{one.name}", **_reader(hints[one.name]), help=_escaped(text))
-    documented = kind.option_texts()
-    group = parser.add_argument_group("options of the model (default: those of its configuration)")
-    for name, option in options.items():
-        group.add_argument(f"--{name}", **_reader(option), help=_escaped(documented[name]))
-    given = {k: v for k, v in vars(parser.parse_args(arguments)).items() if v is not None}
-    path = given.pop("config")
-    values = {**(read_yaml(path) if path else {}), **given}
-    own = values.pop("model_options", None) or {}
-    chosen = {**own, **{name: values.pop(name) for name in options if name in values}}
-    return make_settings(kind, {**values, "model_options": chosen}, file=path or None)
+    min_word_count: int = _model(1, "rarer words have no vector of their own")
+
+    word_dim: int | None = _option("width of the word vectors (default: 300)")
+    char_dim: int | None = _option("width of the character embedding (default: 8)")
+    char_hidden: int | None = _option("filters of the character convolution (default: 100)")
+    char_limit: int | None = _option("characters of a word that are read (default: 16)")
+    hidden_size: int | None = _option("width of each direction of each GRU (default: 100)")
+    relation_dim: int | None = _option("width of the relation embedding (default: 100)")
+    splitter: str | None = _option("how text becomes words: words or spacy (default: words)")
+    layout: str | None = _option(
+        "context: marked, or reference without separators (default: marked)"
+    )
+    lower_case_words: bool | None = _option("look words up regardless of case (default: on)")
+    ignore_case: bool | None = _option("find answers regardless of case (default: on)")
+    prefer_support: bool | None = _option(
+        "prefer whole words in supporting sentences as labels (default: on)"
+    )
+    ignore_missing: bool | None = _option(
+        "leave labels that are not found out of the loss (default: on)"
+    )
+    title_support: bool | None = _option("titles can be predicted as support (default: off)")
+    window_tokens: int | None = _option("longest context of a window; 0 = all (default: 2048)")
+    window_stride: int | None = _option("tokens that adjacent windows share (default: 256)")
+    max_context_tokens: int | None = _option("drop longer contexts; 0 = none (default: 0)")
+    max_question_tokens: int | None = _option("drop longer questions; 0 = none (default: 0)")
+    max_sentences: int | None = _option("ignore sentences after these; 0 = none (default: 0)")
+    match_features: bool | None = _option("mark words of the question and of titles (default: on)")
+    triple_slots: int | None = _option("triples predicted; 0 = one per relation (default: 6)")
+    token_evidence: bool | None = _option("triple pointers see tokens, not sentences (default: on)")
+    pointer_chain: bool | None = _option("each pointer has a GRU of its own (default: off)")
+    mask_padding: bool | None = _option("keep padding out of attention (default: on)")
+    teacher_forcing: bool | None = _option("train pointers with gold relations (default: on)")
+    narrow_scale: bool | None = _option("start attention scales at 1/sqrt(width) (default: on)")
+    freeze_word_vectors: bool | None = _option("do not train the word vectors (default: off)")
+    loss_reduction: str | None = _option("mean over labels, or sum by batch size (default: mean)")
+    answer_type_weight: float | None = _option("weight of the answer type loss (default: 1)")
+    support_weight: float | None = _option("weight of the support loss (default: 1)")
+    evidence_weight: float | None = _option("weight of the evidence loss (default: 1)")
+    max_span_tokens: int | None = _option("longest predicted span (default: 40)")
+    support_threshold: float | None = _option("least probability of support (default: 0.5)")
+
+    @classmethod
+    def fill_in(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Return values with the published training for `settings: reproduce`."""
+        published = values.get("settings") == "reproduce"
+        return {**REPRODUCED_TRAINING, **values} if published else values
 
 
-def make_settings(kind: type[C], values: dict[str, Any], *, file: str | None = None) -> C:
-    """Check names, kinds and choices of settings, and fill in the rest."""
-    _refuse_unknown(kind, values, sorted(one.name for one in fields(kind)), file, "setting")
-    _refuse_unknown(
-        kind, values.get("model_options", {}), list(kind.option_types()), file, "model option"
+# what `settings: reproduce` changes unless the run sets it
+REPRODUCED_TRAINING: dict[str, Any] = {
+    "optim": "sgd",
+    "learning_rate": 0.1,
+    "weight_decay": 0.0,
+    "lr_scheduler_type": "halving",
+    "max_grad_norm": 0.0,
+    "metric_for_best_model": "f1",
+    "train_sampling_strategy": "random",
+    "early_stopping_patience": 0,
+}
+
+
+@dataclass(frozen=True)
+class AdaptedSettings(TrainingSettings):
+    """The settings of a run that starts from a pretrained model of the library."""
+
+    revision: str = _model("", "revision of the model's repository")
+    attn_implementation: str = _model(
+        "", "sdpa, eager, flash_attention_2, ...; empty = the library's choice"
     )
-    values = kind.completed(values)
-    hints = typing.get_type_hints(kind)
-    for one in fields(kind):
-        if one.name in values:
-            values[one.name] = _converted(one.name, values[one.name], hints[one.name], file)
-    for name, choices in kind.CHOICES.items():
-        if values.get(name, choices[0]) not in choices:
-            said = f"is {values[name]!r}, not one of {', '.join(c or 'empty' for c in choices)}"
-            raise DataError(said, file=file, field=name)
-    for name in kind.AT_LEAST_ONE:
-        if values.get(name, 1) < 1:
-            raise DataError(f"is {values[name]!r}, and must be at least 1", file=file, field=name)
-    return kind(**values)
+    gradient_checkpointing: bool = _model(
+        False, "recompute activations in the backward pass: less memory, a third more time"
+    )
+    lora_r: int = _model(0, "rank of trained adapters; 0 = train all weights", minimum=0)
+    lora_alpha: int = _model(16, "scale of the adapters, divided by their rank", minimum=1)
+    lora_dropout: float = _model(0.0, "dropout of the adapters' inputs", minimum=0, below=1)
+    target_modules: list[str] = _model([], "layers with adapters; none = all linear layers")  # noqa: RUF009
+
+    def check(self) -> None:
+        """Raise where adapters are wanted and peft is not installed."""
+        from importlib.util import find_spec
+
+        super().check()
+        if self.lora_r and find_spec("peft") is None:
+            remedy = "Install it with: pip install 'twowiki[peft]', or set 0"
+            raise DataError("adapters need the package 'peft'", field="lora_r", remedy=remedy)
+
+
+@dataclass(frozen=True)
+class EncoderArguments(AdaptedSettings, MultihopSettings):
+    """The settings of a training of the encoder model."""
+
+    task: str = changed(TrainingSettings, "task", "encoder")
+    output_dir: str = changed(TrainingSettings, "output_dir", "runs/encoder")
+    model_name_or_path: str = _model(
+        "", "pretrained encoder with a fast tokenizer, or folder of a trained encoder model"
+    )
+    attn_implementation: str = _model(
+        "", "sdpa, eager, flash_attention_2, twowiki_varlen (no padding); empty = library's choice"
+    )
+    per_device_train_batch_size: int = changed(TrainingSettings, "per_device_train_batch_size", 8)
+    per_device_eval_batch_size: int = changed(TrainingSettings, "per_device_eval_batch_size", 16)
+    num_train_epochs: int = changed(TrainingSettings, "num_train_epochs", 3)
+    learning_rate: float = _optimization(5e-5, "highest learning rate of the backbone", above=0)
+    head_learning_rate: float = _optimization(3e-4, "highest learning rate of the heads", above=0)
+    layer_decay: float = _optimization(
+        1.0, "rate of each layer as a share of the layer above it", above=0, maximum=1
+    )
+    max_grad_norm: float = changed(TrainingSettings, "max_grad_norm", 1.0)
+    warmup_steps: float = changed(TrainingSettings, "warmup_steps", 100)
+
+    backbone_dropout: float | None = _option(
+        "dropout of the backbone; below 0 = its own (default: -1)"
+    )
+    window_tokens: int | None = _option("longest input; 0 = all the backbone reads (default: 0)")
+    window_stride: int | None = _option("tokens shared where a paragraph is cut (default: 64)")
+    max_question_tokens: int | None = _option("cut questions; 0 = a third of a window (default: 0)")
+    triple_slots: int | None = _option("triples that can be predicted (default: 8)")
+    slot_layers: int | None = _option("decoder layers of the triples (default: 2)")
+    fusion_layers: int | None = _option("attention layers over all windows (default: 1)")
+    head_size: int | None = _option("width of an attention head in them (default: 64)")
+    match_features: bool | None = _option("mark tokens of the question and of titles (default: on)")
+    input_matches: bool | None = _option("the backbone reads these marks too (default: on)")
+    assignment: str | None = _option("triples to slots: optimal or ordered (default: optimal)")
+    dropout: float | None = _option("dropout of fusion and slot layers (default: 0.1)")
+    answer_type_weight: float | None = _option("weight of the answer type loss (default: 1)")
+    support_weight: float | None = _option("weight of the support loss (default: 1)")
+    evidence_weight: float | None = _option("weight of the evidence loss (default: 1)")
+    max_span_tokens: int | None = _option("longest predicted span (default: 64)")
+    support_threshold: float | None = _option("least probability of support (default: 0.5)")
+    span_candidates: int | None = _option("spans that decoding considers (default: 4)")
+    chain_consistency: bool | None = _option("decode linked triples together (default: on)")
+    chain_margin: float | None = _option("largest loss for a link, in logits (default: 6)")
+    derive_answers: bool | None = _option("derive comparisons from the triples (default: on)")
+    initializer_range: float | None = _option("spread of the heads' weights (default: 0.02)")
+
+    @property
+    def saved_model(self) -> str:
+        """Folder of the trained encoder model that the run starts from; empty for a backbone."""
+        config = Path(self.model_name_or_path) / "config.json"
+        try:
+            content = json.loads(config.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return ""
+        trained = isinstance(content, dict) and content.get("model_type") == "twowiki_encoder"
+        return self.model_name_or_path if trained else ""
+
+    def check(self) -> None:
+        """Raise without a model to start from."""
+        super().check()
+        if not self.model_name_or_path:
+            raise DataError(
+                "is not set",
+                field="model_name_or_path",
+                remedy="Name a pretrained encoder, such as answerdotai/ModernBERT-base",
+            )
+
+
+def check_metric(name: str, known: Any) -> None:
+    """Raise where a metric is not one of those that an evaluation computes."""
+    if name not in known:
+        problem = f"is {name!r}, not one of {', '.join(known)}"
+        raise DataError(problem, field="metric_for_best_model")
 
 
 def config_names() -> list[str]:
@@ -176,182 +420,11 @@ def config_names() -> list[str]:
 
 def find_config(name: str) -> Path:
     """Return a configuration's file: the path itself, or the packaged one of this name."""
-    packaged = CONFIGS / f"{name}.yaml"
     if not Path(name).is_file() and name in config_names():
-        return packaged
+        return CONFIGS / f"{name}.yaml"
     return require_file(name, f"Use a YAML file or one of {', '.join(config_names())}")
 
 
-def read_yaml(path: str) -> dict[str, Any]:
-    """Read a YAML file of settings, or a packaged configuration by its name."""
-    try:
-        values = yaml.safe_load(find_config(path).read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DataError(f"is no YAML: {error}", file=path) from error
-    if not isinstance(values, dict):
-        raise DataError("holds no settings by name", file=path)
-    return {str(name): value for name, value in values.items()}
-
-
-def documented_fields(kind: type) -> dict[str, str]:
-    """Give what a class's docstring says of each of its fields (the section `Args:`)."""
-    from inspect import cleandoc
-
-    listed = cleandoc(kind.__doc__ or "").partition("Args:\n")[2]
-    return {
-        found["name"]: " ".join(found["text"].split())
-        for found in re.finditer(r"^    (?P<name>\w+): (?P<text>.*(?:\n {8}.*)*)", listed, re.M)
-    }
-
-
-def _reader(kind: Any) -> dict[str, Any]:
-    """Say how argparse reads a flag of a type; a flag that is not given is None."""
-    if kind is bool:
-        return {"type": _read_bool, "nargs": "?", "const": True, "metavar": "BOOL"}
-    if typing.get_origin(kind) is list:
-        return {"nargs": "*", "metavar": "NAME"}
-    return {"type": kind, "metavar": kind.__name__.upper()}
-
-
-def _read_bool(text: str) -> bool:
-    if text.lower() in ("true", "yes", "1", "on"):
-        return True
-    if text.lower() in ("false", "no", "0", "off"):
-        return False
-    raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
-
-
-def _escaped(text: str) -> str:
-    return text.replace("%", "%%")
-
-
-def _refuse_unknown(
-    kind: type[RunConfig],
-    values: dict[str, Any],
-    known: Sequence[str],
-    file: str | None,
-    what: str,
-) -> None:
-    for name in values:
-        if name not in known:
-            everything = sorted({one.name for one in fields(kind)} | set(kind.option_types()))
-            near = difflib.get_close_matches(name, everything, n=1)
-            remedy = f"Did you mean {near[0]!r}" if near else "`train.py --help` lists them"
-            raise DataError(f"there is no such {what}", file=file, field=name, remedy=remedy)
-
-
-def _converted(name: str, value: Any, kind: Any, file: str | None) -> Any:
-    """Give a value in its field's type; YAML reads 1e-3 as text and 1 as an int."""
-    if isinstance(kind, types.GenericAlias):
-        origin = typing.get_origin(kind)
-        if not isinstance(value, origin):
-            raise DataError(f"is {value!r}, not a {origin.__name__}", file=file, field=name)
-        return value
-    try:
-        if kind is float and not isinstance(value, bool):
-            return float(value)
-        if kind is str and value is None:
-            return ""
-        if isinstance(value, kind) and isinstance(value, bool) == (kind is bool):
-            return value
-    except (TypeError, ValueError):
-        pass
-    raise DataError(f"is {value!r}, not of type {kind.__name__}", file=file, field=name)
-
-
-@dataclass(frozen=True)
-class MultihopConfig(RunConfig):
-    """A run on 2WikiMultiHopQA's questions, whatever the model."""
-
-    data_dir: str = described("", "folder (or archive) of the data set, or `download`")
-    data_config: str = described("data_ids_april7", "configuration of the data set")
-    train_file: str = described("", "file of training examples, instead of data_dir")
-    validation_file: str = described("", "file of validation examples, instead of data_dir")
-    aliases_file: str = described("", "id_aliases.json: for scores and for names not found")
-    world: str = described(
-        "", "a fictional world to make and train on: people=2000,films=1500,seed=7,... (see docs)"
-    )
-    tiny_examples: int = described(0, "made-up training examples (and a tenth for validation)")
-    max_train_examples: int = described(0, "use the first of the training examples; 0 = all")
-    max_validation_examples: int = described(0, "use the first validation examples; 0 = all")
-    train_paragraphs: int = described(
-        0, "train on the gold paragraphs and others up to so many; 0 = all; learns sooner"
-    )
-    train_copies: int = described(1, "draws of a training example, with train_paragraphs")
-    cache_dir: str = described("", "where encoded examples are kept; empty = in output_dir")
-    ceiling_examples: int = described(2000, "validation examples that the ceiling is taken on")
-
-    def check(self) -> None:
-        """Refuse a metric that is none of the joint metric's, and what no run can do."""
-        from twowiki.metric.results import METRIC_NAMES
-
-        super().check()
-        if self.metric not in METRIC_NAMES:
-            raise DataError(
-                f"is {self.metric!r}, not one of {', '.join(METRIC_NAMES)}", field="metric"
-            )
-        if self.train_paragraphs < 0:
-            raise DataError(f"is {self.train_paragraphs}, below 0", field="train_paragraphs")
-        if self.train_copies < 1:
-            raise DataError(f"is {self.train_copies}, below 1", field="train_copies")
-        if self.train_copies > 1 and not self.train_paragraphs:
-            raise DataError(
-                f"is {self.train_copies}, and copies differ in nothing without train_paragraphs",
-                field="train_copies",
-                remedy="Set train_paragraphs too, or give more epochs",
-            )
-
-
-@dataclass(frozen=True)
-class TrainConfig(MultihopConfig):
-    """Everything that moves a training of the baseline."""
-
-    settings: str = described("corrected", "corrected, or reproduce (the published baseline)")
-    dropout: float = described(0.0, "of inputs to recurrent layers and attention")
-    vectors: str = described("", "word vectors: GloVe text, .npy beside a .txt of words, or .zip")
-    extra_vectors: int = described(100_000, "of the vectors' first words, known beyond training's")
-    min_word_count: int = described(1, "words rarer than this have no vector of their own")
-
-    CHOICES: ClassVar[dict[str, tuple[str, ...]]] = {
-        **RunConfig.CHOICES,
-        "settings": ("corrected", "reproduce"),
-    }
-
-    @classmethod
-    def option_types(cls) -> dict[str, Any]:
-        """Give the fields of TwoWikiBaselineConfig that a run may set, with their types."""
-        from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
-
-        learnt = {"vocab_size", "char_vocab", "relations", "dropout"}
-        kinds = {"int": int, "float": float, "bool": bool, "str": str}
-        return {
-            name: kinds[kind]
-            for name, kind in TwoWikiBaselineConfig.__annotations__.items()
-            if name not in learnt and kind in kinds
-        }
-
-    @classmethod
-    def option_texts(cls) -> dict[str, str]:
-        """Give what TwoWikiBaselineConfig's docstring says of each option."""
-        from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
-
-        return documented_fields(TwoWikiBaselineConfig)
-
-    @classmethod
-    def completed(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Train as published, in reproduce settings, where the run does not say otherwise."""
-        published = values.get("settings") == "reproduce"
-        return {**REPRODUCED_TRAINING, **values} if published else values
-
-
-# what `settings: reproduce` changes where the run does not say otherwise
-REPRODUCED_TRAINING: dict[str, Any] = {
-    "optimizer": "sgd",
-    "learning_rate": 0.1,
-    "weight_decay": 0.0,
-    "schedule": "halving",
-    "clip_norm": 0.0,
-    "metric": "f1",
-    "bucket": False,
-    "patience": 0,
-}
+def steps_of(value: float, total: int) -> int:
+    """Return a number of steps; a value below 1 is a share of all steps, at least one of them."""
+    return max(1, math.ceil(value * total)) if 0 < value < 1 else int(value)

@@ -1,47 +1,58 @@
-"""What the training loop asks of a kind of model, and which kinds there are.
+"""The interface between the training loop and a kind of model, and the list of those kinds.
 
-`train.py` knows a `Task` and nothing of what it trains: data, model, predictions and scores are
-the task's; steps, checkpoints, processes and reports are the loop's.
+`twowiki.train` knows a `Task` and nothing of what it trains: data, model, predictions and scores
+belong to the task; steps, checkpoints, processes and reports to the loop. In: a command line. Out:
+the settings and the task that they are for. Importing this module loads no torch.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+import yaml
+
 from twowiki.errors import DataError
-from twowiki.training.settings import RunConfig, read_settings, read_yaml
+from twowiki.io.arguments import (
+    CommandParser,
+    add_arguments,
+    from_values,
+    parse_flags,
+    read_settings_file,
+)
+from twowiki.training.settings import RENAMED, TrainingSettings, config_names, find_config
 
 # task: (module of its settings, their class, module of the task, its class)
 TASKS: dict[str, tuple[str, str, str, str]] = {
     "baseline": (
-        "twowiki.training.settings", "TrainConfig",
+        "twowiki.training.settings", "BaselineArguments",
         "twowiki.training.baseline", "BaselineTask",
     ),
     "encoder": (
-        "twowiki.training.encoder", "EncoderConfig",
+        "twowiki.training.settings", "EncoderArguments",
         "twowiki.training.encoder", "EncoderTask",
     ),
     "arc_da": (
-        "twowiki.text2text.settings", "ArcDaConfig",
+        "twowiki.text2text.settings", "ArcDaArguments",
         "twowiki.text2text.arc_da", "ArcDaTask",
     ),
     "two_wiki_text": (
-        "twowiki.text2text.settings", "TwoWikiTextConfig",
+        "twowiki.text2text.settings", "TwoWikiTextArguments",
         "twowiki.text2text.two_wiki", "TwoWikiTextTask",
     ),
 }  # fmt: skip
 
 
-class Outcome(NamedTuple):
-    """What an evaluation found.
+class EvaluationResult(NamedTuple):
+    """The result of an evaluation.
 
     Attributes:
-        metrics: figures by name; the run's `metric` is one of them.
-        files: what is kept if this is the best so far: JSON contents by file name, with the
+        metrics: values by name; the run's `metric_for_best_model` is one of them.
+        files: JSON contents by file name, kept if this is the best evaluation so far: the
             predictions and `scores.json` (metrics, by_type, signature) among them.
     """
 
@@ -56,13 +67,13 @@ class Task(Protocol):
     """
 
     def prepare(self, saved: Path | None) -> None:
-        """Find and encode the data; `saved` is the folder of a model to go on from."""
+        """Find and encode the data; `saved` is the folder of a model to continue from."""
 
     def identity(self) -> list[str]:
-        """Give hashes of the data, in which a resumed run must agree."""
+        """Return hashes of the data, in which a resumed run must agree."""
 
     def describe(self) -> list[str]:
-        """Say what was prepared, and what could not be, a line each."""
+        """Return lines on what was prepared, and on what could not be."""
 
     def build_model(self) -> Any:
         """Make the model from the seed, or load the saved one."""
@@ -71,7 +82,7 @@ class Task(Protocol):
         """Count the weights that the report states."""
 
     def make_optimizer(self, model: Any) -> Any:
-        """Make the optimiser; the loop sets its rate as a share of each group's own."""
+        """Make the optimizer; the loop sets its rate as a share of each group's own."""
 
     def make_loaders(self, batch_size: int) -> tuple[Any, Any]:
         """Make the loaders of training and of evaluation batches."""
@@ -82,43 +93,72 @@ class Task(Protocol):
     def predict(self, model: Any, loader: Any) -> Iterable[tuple[Any, Any]]:
         """Predict this process's share: pairs of a key, the same on each process, and a value."""
 
-    def score(self, predicted: Mapping[Any, Any]) -> Outcome:
+    def score(self, predicted: Mapping[Any, Any]) -> EvaluationResult:
         """Score the predictions of all processes."""
 
     def save(self, model: Any, folder: Path) -> None:
         """Save a plain model as a folder that loads on its own."""
 
     def report(self) -> dict[str, Any]:
-        """Give what the report says beside the run: data, ceiling, the model's configuration."""
+        """Return what the report adds to the run: data, ceiling, the model's configuration."""
 
     def summary(self, scores: Mapping[str, Any], report: Mapping[str, Any]) -> str:
-        """Write the end of a run for people."""
+        """Return the last lines that a run prints."""
 
 
-def read_config(arguments: Sequence[str] | None = None) -> RunConfig:
-    """Read a run's settings: those of the task that the flags or the YAML file name."""
+def read_settings(arguments: Sequence[str] | None = None) -> TrainingSettings:
+    """Return a run's settings from flags, which win, and the configuration that --config names.
+
+    The task, in the flags or in the configuration, decides which settings there are.
+    """
+    argv = list(sys.argv[1:] if arguments is None else arguments)
     first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     first.add_argument("--task")
     first.add_argument("--config")
-    given, _ = first.parse_known_args(arguments)
-    task = given.task or (read_yaml(given.config).get("task") if given.config else None)
-    task = "baseline" if task is None else task
-    if task not in TASKS:
-        raise DataError(
-            f"is {task!r}, not one of {', '.join(TASKS)}",
-            file=None if given.task else given.config,
-            field="task",
-        )
-    module, name, _, _ = TASKS[task]
-    kind: type[RunConfig] = getattr(import_module(module), name)
-    tasks = ", ".join(TASKS)
-    return read_settings(
-        kind, arguments, description=f"Train through accelerate (--task: {tasks})."
+    given, _ = first.parse_known_args(argv)
+    path = find_config(given.config) if given.config else None
+    cls = settings_class(given.task, path)
+    parser = CommandParser(
+        "python -m twowiki.train",
+        f"Train a model through accelerate. Tasks: {', '.join(TASKS)}. Every setting is a flag and "
+        "a key of the YAML file that --config names; a flag wins over it.",
     )
+    names = ", ".join(config_names())
+    parser.add_argument(
+        "--config", metavar="NAME", default=argparse.SUPPRESS, help=f"a YAML file, or {names}"
+    )
+    add_arguments(parser, cls, "_")
+    flags = parse_flags(parser, cls, argv, renamed=RENAMED)
+    flags.pop("config", None)
+    values = read_settings_file(path, cls, renamed=RENAMED) if path else {}
+    return from_values(cls, cls.fill_in({**values, **flags}))
 
 
-def task_of(config: RunConfig) -> Task:
-    """Make the task that a run's settings are for."""
-    _, _, module, name = TASKS[config.task]
-    made: Task = getattr(import_module(module), name)(config)
+def settings_class(task: str | None, path: Path | None) -> type[TrainingSettings]:
+    """Return the settings class of a task, named directly or in a YAML file.
+
+    Raises:
+        DataError: there is no such task.
+    """
+    name = task or (path and _task_in(path)) or "baseline"
+    if name not in TASKS:
+        problem = f"is {name!r}, not one of {', '.join(TASKS)}"
+        raise DataError(problem, file=None if task else path, field="task")
+    module, class_name, _, _ = TASKS[name]
+    cls: type[TrainingSettings] = getattr(import_module(module), class_name)
+    return cls
+
+
+def _task_in(path: Path) -> str | None:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError):
+        return None  # reading the settings reports it
+    return content.get("task") if isinstance(content, dict) else None
+
+
+def make_task(settings: TrainingSettings) -> Task:
+    """Return the task that a run's settings are for."""
+    _, _, module, name = TASKS[settings.task]
+    made: Task = getattr(import_module(module), name)(settings)
     return made

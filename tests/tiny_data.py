@@ -1,4 +1,4 @@
-"""A small made-up data set of all four question types, for demonstrations and tests.
+"""A small made-up data set of all four question types, for the tests.
 
 `tiny_examples(count, seed=...)` gives `Example`s about people and films that do not exist. Each
 depends on the seed and its number alone. Contexts are five short paragraphs; dates, names and
@@ -8,11 +8,13 @@ answer of a comparison write a title in title case.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from twowiki.data.schema import Example, Fact, Paragraph, Triple
+from twowiki.data.schema import Example, Fact, Paragraph, Triple, to_official
 
 PARAGRAPHS = 5
 ONSETS = "b br c d dr f g gr h j k l m n p qu r s st t tr v w y z".split()
@@ -85,6 +87,18 @@ def tiny_examples(count: int, *, seed: int = 0) -> Iterator[Example]:
             evidences=tuple(draft.evidences),
             answer=draft.answer,
         )
+
+
+def tiny_files(folder: Path, train: int = 24, validation: int = 9) -> list[str]:
+    """Write both splits, and return the flags of a training run on them."""
+    flags = []
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, count, seed in (("train", train, 7), ("validation", validation, 8)):
+        path = folder / f"{name}.json"
+        records = [to_official(example) for example in tiny_examples(count, seed=seed)]
+        path.write_text(json.dumps(records), encoding="utf-8")
+        flags += [f"--{name}_file", str(path)]
+    return flags
 
 
 def compositional(rng: Random) -> Draft:
