@@ -12,8 +12,8 @@ from twowiki.data.sources import read_examples
 from twowiki.models.comparison_answers import (
     country_of,
     derive_answer,
+    find_date,
     is_named,
-    parse_date,
 )
 
 
@@ -36,7 +36,7 @@ from twowiki.models.comparison_answers import (
     ],
 )
 def test_dates_as_summaries_write_them(text: str, date: tuple[int, int, int] | None) -> None:
-    assert parse_date(text) == date
+    assert find_date(text) == date
 
 
 @pytest.mark.parametrize(

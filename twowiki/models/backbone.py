@@ -1,4 +1,9 @@
-"""The backbone: loading any pretrained encoder, building it from its configuration, running it."""
+"""The backbone: load any pretrained encoder, build it from its configuration, run it.
+
+In: a name or folder of an encoder with a fast tokenizer, then padded windows. Out: the states of
+all windows in one row. Where the attention allows it, windows are read without padding. Raises
+ValueError for a model that is not an encoder.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +18,18 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import AttentionInterface, AttentionMaskInterface, AutoModel, AutoTokenizer
 
-from .configuration_encoder import TwoWikiEncoderConfig
+from .configuration_encoder import POSITIONS_AFTER_PADDING, TwoWikiEncoderConfig
 from .processing_encoder import SENTENCE_MARKER, TITLE_MARKER, add_markers, frame_of
+
+VARIABLE_LENGTHS = "twowiki_varlen"
+# backbones whose forward passes the lengths on to their attention
+_PACKABLE = frozenset("bert roberta xlm-roberta electra modernbert".split())
 
 
 def build_backbone(config: TwoWikiEncoderConfig) -> Any:
     """Make the encoder of a configuration, without the pooling that nothing would train."""
     if config.backbone_config is None:
-        raise ValueError("the configuration has no backbone_config: see from_backbone")
+        raise ValueError("the configuration has no backbone_config. Use from_backbone")
     backbone = AutoModel.from_config(config.backbone_config, dtype=torch.get_default_dtype())
     return without_pooler(backbone)
 
@@ -46,19 +55,19 @@ def load_backbone(
     tokenizer = AutoTokenizer.from_pretrained(name, revision=revision)
     body = AutoModel.from_pretrained(name, revision=revision, dtype=torch.float32, **chosen)
     if getattr(body.config, "is_encoder_decoder", False):
-        raise ValueError(f"{name} is a {type(body).__name__}, no encoder")
+        raise ValueError(f"{name} is a {type(body).__name__}, not an encoder")
     add_markers(tokenizer)
     fit_embeddings(without_pooler(body), tokenizer)
     fields = frame_of(tokenizer, body.config)
-    given = Path(name)
-    body.config.name_or_path = ""  # a folder of this machine says nothing elsewhere
-    fields["backbone_name"] = given.name if given.is_dir() else name
+    folder = Path(name)
+    body.config.name_or_path = ""  # a folder of this machine means nothing elsewhere
+    fields["backbone_name"] = folder.name if folder.is_dir() else name
     return body, tokenizer, {**fields, "backbone_config": body.config}
 
 
 @torch.no_grad()
 def fit_embeddings(backbone: Any, tokenizer: Any) -> None:
-    """Give the markers rows of the embedding, near the separator's row."""
+    """Add rows to the embedding for the markers, near the separator's row."""
     if len(tokenizer) > backbone.get_input_embeddings().num_embeddings:
         backbone.resize_token_embeddings(len(tokenizer), mean_resizing=False)
     weight = backbone.get_input_embeddings().weight
@@ -79,10 +88,10 @@ def read_windows(
     question_mask: Tensor,
     added: Tensor | None = None,
 ) -> Tensor:
-    """Give the states of all windows in one row.
+    """Return the states of all windows in one row.
 
-    Without padding where the attention allows it; the states at padding are then zeros. A
-    backbone of local attention looks at the question from everywhere.
+    Padding is left out where the attention allows it; the states at padding are then zeros. In a
+    backbone of local attention every token attends to the question.
 
     Shape:
         input_ids, attention_mask, token_type_ids, question_mask: (W, L); added, to the tokens'
@@ -92,7 +101,7 @@ def read_windows(
     if added is not None:
         inputs = {"inputs_embeds": backbone.get_input_embeddings()(input_ids) + added}
     if packs(backbone):
-        return read_packed(backbone, inputs, attention_mask, token_type_ids)
+        return _read_packed(backbone, inputs, attention_mask, token_type_ids)
     inputs["attention_mask"] = attention_mask.long()
     if token_type_ids is not None:
         inputs["token_type_ids"] = token_type_ids
@@ -102,26 +111,20 @@ def read_windows(
     return states.flatten(0, 1)
 
 
-VARIABLE_LENGTHS = "twowiki_varlen"
-# backbones whose forward hands the lengths down to their attention
-_PACKABLE = frozenset("bert roberta xlm-roberta electra modernbert".split())
-_POSITIONS_AFTER_PADDING = frozenset("roberta xlm-roberta".split())
-
-
 def packs(backbone: Any) -> bool:
-    """Say whether a backbone reads windows without padding."""
+    """Return whether a backbone reads windows without padding."""
     attention = str(getattr(backbone.config, "_attn_implementation", ""))
-    known = attention == VARIABLE_LENGTHS or "flash" in attention
-    return known and backbone.config.model_type in _PACKABLE
+    packable = attention == VARIABLE_LENGTHS or "flash" in attention
+    return packable and backbone.config.model_type in _PACKABLE
 
 
-def read_packed(
+def _read_packed(
     backbone: Any,
     inputs: Mapping[str, Tensor],
     attention_mask: Tensor,
     token_type_ids: Tensor | None,
 ) -> Tensor:
-    """Read the real tokens as one row; zeros stand at padding.
+    """Read the real tokens as one row; the states at padding are zeros.
 
     Shape:
         inputs, the backbone's: (W, L) or (W, L, E); attention_mask, token_type_ids: (W, L), the
@@ -132,14 +135,14 @@ def read_packed(
     borders = functional.pad(lengths.cumsum(0), (1, 0)).to(torch.int32)
     positions = torch.arange(attention_mask.shape[1], device=attention_mask.device)
     positions = positions.expand_as(attention_mask)
-    if backbone.config.model_type in _POSITIONS_AFTER_PADDING:
+    if backbone.config.model_type in POSITIONS_AFTER_PADDING:
         positions = positions + backbone.config.pad_token_id + 1
     inputs = {**inputs, "position_ids": positions}
     if token_type_ids is not None:
         inputs["token_type_ids"] = token_type_ids
     longest = int(lengths.max())
     packed = backbone(
-        **{name: given.flatten(0, 1)[real].unsqueeze(0) for name, given in inputs.items()},
+        **{name: values.flatten(0, 1)[real].unsqueeze(0) for name, values in inputs.items()},
         cu_seq_lens_q=borders,
         cu_seq_lens_k=borders,
         max_length_q=longest,
@@ -173,16 +176,16 @@ def varlen_attention(
         from torch.nn.attention.varlen import varlen_attn
 
         reach = (-1, -1) if sliding_window is None else (sliding_window - 1, sliding_window - 1)
-        q, k, v = (states[0].transpose(0, 1).contiguous() for states in (query, key, value))
+        q, k, v = (part[0].transpose(0, 1).contiguous() for part in (query, key, value))
         borders, longest = cu_seq_lens_q, max_length_q
-        seen: Any = varlen_attn(
+        states: Any = varlen_attn(
             q, k, v, borders, borders, longest, longest, scale=scaling, window_size=reach
         )
-        return seen.unsqueeze(0), None
+        return states.unsqueeze(0), None
     pieces = []
     for start, end in pairwise(cu_seq_lens_q.tolist()):
-        q, k, v = (states[:, :, start:end] for states in (query, key, value))
-        mask = None if sliding_window is None else near(end - start, sliding_window, q.device)
+        q, k, v = (part[:, :, start:end] for part in (query, key, value))
+        mask = None if sliding_window is None else _near(end - start, sliding_window, q.device)
         pieces.append(
             functional.scaled_dot_product_attention(
                 q, k, v, attn_mask=mask, dropout_p=dropout, scale=scaling
@@ -191,15 +194,15 @@ def varlen_attention(
     return torch.cat(pieces, dim=2).transpose(1, 2).contiguous(), None
 
 
-def near(length: int, reach: int, device: Any) -> Tensor:
-    """Say which tokens of a window are less than `reach` apart: (L, L)."""
-    place = torch.arange(length, device=device)
-    return (place.unsqueeze(0) - place.unsqueeze(1)).abs() < reach
+def _near(length: int, reach: int, device: Any) -> Tensor:
+    """Return which tokens of a window are less than `reach` apart: (L, L)."""
+    positions = torch.arange(length, device=device)
+    return (positions.unsqueeze(0) - positions.unsqueeze(1)).abs() < reach
 
 
-def no_mask(*_: Any, **__: Any) -> None:
-    """Make no mask: packed windows are kept apart by their lengths."""
+def _no_mask(*_: Any, **__: Any) -> None:
+    """Make no mask: packed windows are separated by their lengths."""
 
 
 AttentionInterface.register(VARIABLE_LENGTHS, varlen_attention)
-AttentionMaskInterface.register(VARIABLE_LENGTHS, no_mask)
+AttentionMaskInterface.register(VARIABLE_LENGTHS, _no_mask)

@@ -1,8 +1,8 @@
 """The answer of a comparison from its triples: dates and countries are compared by code.
 
-A question compares two things that it names. What it asks for is read from its words, with the
-names taken out: the first or the last date, the longer life, or whether both countries are one.
-Where anything is missing or undecided nothing is said, and the model's own answer stands.
+In: a question that compares two things it names, and its triples. Its words, without the names,
+decide what is compared: the first or the last date, the longer life, or whether both have one
+country. Out: the answer, or None where anything is missing or undecided.
 """
 
 from __future__ import annotations
@@ -14,12 +14,7 @@ from functools import cache
 from .decoding import ScoredTriple
 from .text import bare_title, fold, occurrences
 
-MONTHS = {
-    month: number
-    for number, month in enumerate(
-        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], 1
-    )
-}
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _DATED = ("date of birth", "date of death", "publication date", "inception")
 _PLACED = ("country of citizenship", "country of origin", "country")
 _SAME = re.compile(r"\b(same|common|share[sd]?)\b.*\b(country|nationalit\w+|citizenship)\b")
@@ -46,7 +41,7 @@ _FORMS = tuple(
 _BEFORE_CHRIST = re.compile(r"\bb\.?\s?c\b")
 
 
-Date = tuple[int, int, int]
+_Date = tuple[int, int, int]
 
 
 def derive_answer(question: str, triples: Sequence[ScoredTriple]) -> tuple[str, int | None] | None:
@@ -54,46 +49,46 @@ def derive_answer(question: str, triples: Sequence[ScoredTriple]) -> tuple[str, 
 
     Returns:
         "yes" or "no" with None, or the winning subject with the number of its triple; None if
-        the question is no comparison, or the triples do not decide it.
+        the question is not a comparison, or the triples do not decide it.
     """
     roots = compared(question, triples)
     if len(roots) != 2:
         return None
-    asked = without_names(question, [triples[number].subject for number in roots])
-    if _SAME.search(asked):
+    words = without_names(question, [triples[number].subject for number in roots])
+    if _SAME.search(words):
         return same_country([values_of(triples, number, _PLACED) for number in roots])
-    if _LONGER.search(asked):
-        spans = [life(triples, number) for number in roots]
-        if None in spans or spans[0] == spans[1]:
+    if _LONGER.search(words):
+        lives = [life(triples, number) for number in roots]
+        if None in lives or lives[0] == lives[1]:
             return None
-        winner = int(spans[1] > spans[0])  # type: ignore[operator]
-    elif bool(_LATE.search(asked)) != bool(_EARLY.search(asked)):
-        relations = _dates_asked(asked)
+        winner = int(lives[1] > lives[0])  # type: ignore[operator]
+    elif bool(_LATE.search(words)) != bool(_EARLY.search(words)):
+        relations = _dates_compared(words)
         dates = [values_of(triples, number, relations) for number in roots]
-        order = compare_dates(*(parse_date(found[0]) if found else None for found in dates))
+        order = compare_dates(*(find_date(values[0]) if values else None for values in dates))
         if not order:
             return None
-        winner = int((order > 0) != bool(_LATE.search(asked)))
+        winner = int((order > 0) != bool(_LATE.search(words)))
     else:
         return None
     return triples[roots[winner]].subject, roots[winner]
 
 
 def compared(question: str, triples: Sequence[ScoredTriple]) -> list[int]:
-    """Give the first triple of each subject that the question names."""
-    asked = fold(question)
-    found: dict[str, int] = {}
+    """Return the first triple of each subject that the question names."""
+    folded = fold(question)
+    first: dict[str, int] = {}
     for number, triple in enumerate(triples):
-        if is_named(triple.subject, asked):
-            found.setdefault(fold(triple.subject).strip(), number)
-    return list(found.values())
+        if is_named(triple.subject, folded):
+            first.setdefault(fold(triple.subject).strip(), number)
+    return list(first.values())
 
 
-def is_named(name: str, asked: str) -> bool:
-    """Say whether a folded question names something as whole words, its brackets aside."""
-    for form in (fold(name).strip(), fold(bare_title(name)).strip()):
-        for place in occurrences(asked, form):
-            before, after = asked[: place.start][-1:], asked[place.end :][:1]
+def is_named(name: str, question: str) -> bool:
+    """Return whether a folded question names something as whole words, its brackets aside."""
+    for form in _forms(name):
+        for span in occurrences(question, form):
+            before, after = question[: span.start][-1:], question[span.end :][:1]
             if not (form[0].isalnum() and before.isalnum()) and not (
                 form[-1].isalnum() and after.isalnum()
             ):
@@ -102,21 +97,25 @@ def is_named(name: str, asked: str) -> bool:
 
 
 def without_names(question: str, names: Sequence[str]) -> str:
-    """Take names out of a question, so that their words ask for nothing."""
-    asked = fold(question)
+    """Take names out of a folded question, so that their words do not count."""
+    words = fold(question)
     for name in sorted(names, key=len, reverse=True):
-        for form in (fold(name).strip(), fold(bare_title(name)).strip()):
-            asked = asked.replace(form, " ") if form else asked
-    return asked
+        for form in _forms(name):
+            words = words.replace(form, " ") if form else words
+    return words
+
+
+def _forms(name: str) -> tuple[str, str]:
+    return fold(name).strip(), fold(bare_title(name)).strip()
 
 
 def same_thing(one: str, other: str) -> bool:
-    """Say whether two names are one, brackets at their ends aside."""
+    """Return whether two names are one, brackets at their ends aside."""
     return fold(bare_title(one.strip())) == fold(bare_title(other.strip()))
 
 
 def values_of(triples: Sequence[ScoredTriple], root: int, relations: Sequence[str]) -> list[str]:
-    """Give the values of a subject under relations: its own, or those of what it points to."""
+    """Return the values of a subject under relations: its own, or those of what it points to."""
     subject = triples[root].subject
     own = [triple for triple in triples if same_thing(triple.subject, subject)]
     found = [triple.object for triple in own if triple.relation in relations]
@@ -131,7 +130,7 @@ def values_of(triples: Sequence[ScoredTriple], root: int, relations: Sequence[st
 
 
 def same_country(values: Sequence[Sequence[str]]) -> tuple[str, None] | None:
-    """Say whether two things have a country in common."""
+    """Return whether two things have a country in common."""
     first, second = ({country_of(value) for value in found} for found in values)
     if not first or not second:
         return None
@@ -139,19 +138,19 @@ def same_country(values: Sequence[Sequence[str]]) -> tuple[str, None] | None:
 
 
 def life(triples: Sequence[ScoredTriple], root: int) -> float | None:
-    """Give how long a subject lived, in years."""
+    """Return how long a subject lived, in years."""
     ends = []
     for relation in ("date of birth", "date of death"):
-        found = values_of(triples, root, (relation,))
-        date = parse_date(found[0]) if found else None
+        values = values_of(triples, root, (relation,))
+        date = find_date(values[0]) if values else None
         if date is None:
             return None
         ends.append(date[0] + max(date[1] - 1, 0) / 12 + max(date[2] - 1, 0) / 366)
     return ends[1] - ends[0]
 
 
-def compare_dates(first: Date | None, second: Date | None) -> int:
-    """Give -1 if the first is earlier, 1 if it is later, 0 if that cannot be told."""
+def compare_dates(first: _Date | None, second: _Date | None) -> int:
+    """Return -1 if the first is earlier, 1 if it is later, 0 if that is undecided."""
     if first is None or second is None:
         return 0
     for one, other in zip(first, second, strict=True):
@@ -162,28 +161,28 @@ def compare_dates(first: Date | None, second: Date | None) -> int:
     return 0
 
 
-def parse_date(text: str) -> Date | None:
-    """Read year, month and day; 0 for a month or day that is not given."""
+def find_date(text: str) -> _Date | None:
+    """Find year, month and day in a text; 0 for a month or day that is not given."""
     plain = _ORDINAL.sub("", fold(text))
     found = next(filter(None, (form.search(plain) for form in _FORMS)), None)
     if found is None or "century" in plain:
         return None
     parts = found.groupdict()
-    said = parts.get("month") or "0"
-    month = int(said) if said.isdigit() else MONTHS[said[:3]]
+    name = parts.get("month") or "0"
+    month = int(name) if name.isdigit() else _MONTHS.index(name[:3]) + 1
     year = int(parts["year"])
     return (-year if _BEFORE_CHRIST.search(plain) else year), month, int(parts.get("day") or 0)
 
 
-def _dates_asked(asked: str) -> tuple[str, ...]:
-    if _DEATH.search(asked):
+def _dates_compared(words: str) -> tuple[str, ...]:
+    if _DEATH.search(words):
         return ("date of death",)
-    if re.search(r"\b(born|birth|older|younger|oldest|youngest)\b", asked):
+    if re.search(r"\b(born|birth|older|younger|oldest|youngest)\b", words):
         return ("date of birth",)
     return _DATED[2:]
 
 
-# a country a piece: its names and demonyms, parted by commas
+# one country per piece: its names and demonyms, separated by commas
 _COUNTRIES = """
 afghanistan, afghan; albania, albanian; algeria, algerian; andorra, andorran; angola, angolan;
 antigua and barbuda, antiguan; argentina, argentine, argentinian, argentinean; armenia, armenian;
@@ -251,15 +250,16 @@ zambia, zambian; zimbabwe, zimbabwean
 
 
 @cache
-def _table() -> dict[str, str]:
-    found: dict[str, str] = {}
+def _country_table() -> dict[str, str]:
+    table: dict[str, str] = {}
     for country in " ".join(_COUNTRIES.split()).split(";"):
         names = [name.strip() for name in country.split(",")]
-        found |= dict.fromkeys(names, names[0])
-    return found
+        table |= dict.fromkeys(names, names[0])
+    return table
 
 
 def country_of(text: str) -> str:
-    """Give one name for all names of a country; a text that is none stands for itself."""
+    """Return one name for all names of a country; any other text as it is, folded."""
     plain = " ".join(fold(text).strip(" .,()").removeprefix("the ").split())
-    return _table().get(plain, _table().get(f"{plain}.", plain))
+    table = _country_table()
+    return table.get(plain, table.get(f"{plain}.", plain))

@@ -48,37 +48,37 @@ class TwoWikiBaselineConfig(MultihopConfig, PretrainedConfig):
     Args:
         vocab_size: rows of the word embedding; 0 is padding, 1 unknown.
         word_dim: width of the word vectors.
-        char_vocab: the known characters, in id order from 2; 0 is padding, 1 unknown.
+        char_vocab: the characters, in id order from 2; 0 is padding, 1 unknown.
         char_dim: width of the character embedding.
         char_hidden: filters of the character convolution.
-        char_limit: characters of a word that are looked at.
+        char_limit: characters of a word that are read.
         hidden_size: width of each direction of each GRU.
         relations: relation names in id order (in reproduce settings the first two are specials).
         relation_dim: width of the relation embedding.
-        dropout: of every GRU and attention input, one mask an example and channel.
+        dropout: of every GRU and attention input, one mask per example and channel.
         splitter: how text becomes words: "words" or "spacy" (the reference's).
         layout: how paragraphs become one text: "marked", or "reference" (no separators).
-        lower_case_words: look words up without regard to case.
-        ignore_case: look answers, subjects and objects up without regard to case.
+        lower_case_words: look words up whatever their case.
+        ignore_case: look answers, subjects and objects up whatever their case.
         prefer_support: prefer occurrences in supporting sentences, and only whole words.
         ignore_missing: leave strings that are not found and absent relations out of the loss;
             otherwise they are trained towards tokens 0 and 1.
         title_support: titles are sentences that can be predicted as support (index -1).
         window_tokens: longest context of one window; longer ones are cut at sentences; 0 = never.
-        window_stride: tokens that neighbouring windows share.
+        window_stride: tokens that neighboring windows share.
         max_context_tokens: contexts longer than this are dropped; 0 = none is.
         max_question_tokens: questions longer than this are dropped; 0 = none is.
         max_sentences: sentences after these have no label and no prediction; 0 = all have.
-        match_features: mark words that stand in the question, in a title that the question
+        match_features: mark words that are in the question, in a title that the question
             names, or in another paragraph's title; unknown names have no vector to match by.
-        triple_slots: triples that can be predicted, in order; 0 = one slot a relation.
-        token_evidence: subject and object pointers see tokens, not one vector a sentence.
+        triple_slots: triples that can be predicted, in order; 0 = one slot per relation.
+        token_evidence: subject and object pointers see tokens, not one vector per sentence.
         pointer_chain: each pointer has a GRU of its own, fed with the one before.
         mask_padding: padding takes no part in attention and in pooling.
         teacher_forcing: the pointers are trained with the gold relations.
         narrow_scale: attention scales start at 1/sqrt(width), not in U(1/sqrt(width), 1).
         freeze_word_vectors: word vectors are not trained.
-        loss_reduction: "mean" over labelled targets, or "sum" over targets by the batch size.
+        loss_reduction: "mean" over labeled targets, or "sum" over targets by the batch size.
         answer_type_weight: weight of the answer type loss.
         support_weight: weight of the support loss.
         evidence_weight: weight of the evidence loss (relations, subjects, objects).

@@ -1,8 +1,8 @@
 """The configuration of the encoder model: its backbone's configuration, its heads, its decoding.
 
 `backbone_config` is the configuration of any encoder that transformers knows. The fields that
-say how the backbone's tokenizer frames a text (`prefix_ids` ...) are filled by
-`encoder_tokenization.frame_of`, so that batches need no tokenizer.
+describe how the backbone's tokenizer frames a text (`prefix_ids` ...) are filled by
+`processing_encoder.frame_of`, so that batches need no tokenizer.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from transformers import AutoConfig, PretrainedConfig
 from .labels import EncodingOptions, MultihopConfig
 
 # backbones whose position table begins after the padding token's id
-_POSITIONS_AFTER_PADDING = frozenset(
+POSITIONS_AFTER_PADDING = frozenset(
     "roberta xlm-roberta xlm-roberta-xl camembert mpnet longformer data2vec-text ibert".split()
 )
-# backbones whose attention knows distances only, so that longer windows than trained on work
+# backbones whose attention uses distances only, so that longer windows than trained on work
 _RELATIVE_POSITIONS = frozenset("deberta deberta-v2 modernbert nomic_bert".split())
 _DROPOUTS = (
     "attention_probs_dropout_prob", "hidden_dropout_prob", "attention_dropout", "mlp_dropout",
     "embedding_dropout", "dropout",
 )  # fmt: skip
-MOST_SLOTS = 10  # the optimal assignment looks at 2 ** slots sets
+MAX_SLOTS = 10  # the optimal assignment considers 2 ** slots sets
 
 
 class TwoWikiEncoderConfig(MultihopConfig, PretrainedConfig):
@@ -41,24 +41,24 @@ class TwoWikiEncoderConfig(MultihopConfig, PretrainedConfig):
         context_segment: token type of the context; -1 where the backbone has no token types.
         padding_id: token of padding.
         backbone_dropout: in the backbone, attention included; below 0 = what it has.
-        window_tokens: longest input of the backbone, all included; 0 = all that it can.
-        window_stride: tokens that two windows share where a paragraph has to be cut.
+        window_tokens: longest input of the backbone, all included; 0 = its longest.
+        window_stride: tokens that two windows share where a paragraph is cut.
         max_question_tokens: longer questions are cut; 0 = a third of a window.
-        triple_slots: triples that can be predicted; their order means nothing.
-        slot_layers: times that the slots look at the text and at each other.
+        triple_slots: triples that can be predicted, in no order.
+        slot_layers: layers in which the slots attend to each other and to the text.
         fusion_layers: attention layers over all windows of an example, after the backbone.
-        head_size: numbers of an attention head in fusion and slots.
-        match_features: mark tokens that stand in the question, in a title that the question
+        head_size: width of an attention head in fusion and slot layers.
+        match_features: mark tokens that are in the question, in a title that the question
             names, or in another paragraph's title.
         input_matches: the backbone reads these marks too, beside the tokens.
-        assignment: how triples are given to slots in training: "optimal", or "ordered".
+        assignment: how triples are assigned to slots in training: "optimal", or "ordered".
         dropout: in the fusion and slot layers.
         answer_type_weight: weight of the answer type loss.
         support_weight: weight of the support loss.
         evidence_weight: weight of the evidence loss (relations, subjects, objects).
         max_span_tokens: longest span that is predicted.
         support_threshold: a sentence is support above this probability.
-        span_candidates: places of a subject or object that the decoder looks at.
+        span_candidates: places of a subject or object that the decoder considers.
         chain_consistency: a subject that the question does not name is the object of another
             triple; both are chosen together.
         chain_margin: most that such a choice may lose against the best places, in logits.
@@ -108,20 +108,19 @@ class TwoWikiEncoderConfig(MultihopConfig, PretrainedConfig):
     def __post_init__(self, **kwargs: Any) -> None:
         if isinstance(self.backbone_config, dict):
             values = dict(self.backbone_config)
-            kind = values.pop("model_type", None)
-            if kind is None:
+            if "model_type" not in values:
                 raise ValueError("backbone_config has no model_type")
-            self.backbone_config = AutoConfig.for_model(kind, **values)
+            self.backbone_config = AutoConfig.for_model(values.pop("model_type"), **values)
         for name in ("prefix_ids", "middle_ids", "suffix_ids"):
             setattr(self, name, list(getattr(self, name) or []))
         self.check_choice("assignment", "optimal", "ordered")
-        if not 1 <= self.triple_slots <= MOST_SLOTS:
-            raise ValueError(f"triple_slots is 1 to {MOST_SLOTS}, not {self.triple_slots}")
+        if not 1 <= self.triple_slots <= MAX_SLOTS:
+            raise ValueError(f"triple_slots is 1 to {MAX_SLOTS}, not {self.triple_slots}")
         self.settle()
         super().__post_init__(**kwargs)
 
     def settle(self) -> None:
-        """Give the backbone its dropout, and check its windows; after a field is changed.
+        """Set the backbone's dropout and check its windows; call it after a field is changed.
 
         Raises:
             ValueError: the backbone cannot read such windows; with the numbers.
@@ -131,7 +130,7 @@ class TwoWikiEncoderConfig(MultihopConfig, PretrainedConfig):
         for name in _DROPOUTS:
             if self.backbone_dropout >= 0 and hasattr(self.backbone_config, name):
                 setattr(self.backbone_config, name, self.backbone_dropout)
-        longest = longest_input(self.backbone_config)
+        longest = _longest_input(self.backbone_config)
         if longest and self.window_tokens > longest:
             raise ValueError(
                 f"window_tokens is {self.window_tokens}, and the {self.backbone_config.model_type} "
@@ -147,7 +146,7 @@ class TwoWikiEncoderConfig(MultihopConfig, PretrainedConfig):
     @property
     def window_limit(self) -> int:
         """Longest input of the backbone in tokens, special tokens included."""
-        return self.window_tokens or default_input(self.backbone_config)
+        return self.window_tokens or _default_input(self.backbone_config)
 
     @property
     def question_limit(self) -> int:
@@ -174,21 +173,21 @@ class TwoWikiEncoderConfig(MultihopConfig, PretrainedConfig):
         )
 
 
-def longest_input(backbone: Any) -> int:
-    """Give the most tokens that a backbone can read at all; 0 if it has no such limit."""
+def _longest_input(backbone: Any) -> int:
+    """Return the most tokens that a backbone can read at all; 0 if it has no such limit."""
     if backbone.model_type in _RELATIVE_POSITIONS and not getattr(
         backbone, "position_biased_input", False
     ):
         return 0
-    return default_input(backbone)
+    return _default_input(backbone)
 
 
-def default_input(backbone: Any) -> int:
-    """Give the most tokens that a backbone was trained to read."""
+def _default_input(backbone: Any) -> int:
+    """Return the most tokens that a backbone was trained to read."""
     positions = int(getattr(backbone, "max_position_embeddings", 0) or 0)
     if positions <= 0:
         return 512
-    if backbone.model_type in _POSITIONS_AFTER_PADDING:
+    if backbone.model_type in POSITIONS_AFTER_PADDING:
         positions -= int(backbone.pad_token_id or 0) + 1
     return positions
 

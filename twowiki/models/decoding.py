@@ -315,7 +315,7 @@ def score_windows(
 
 
 def word_segment_ids(window: Window) -> Any:
-    """Number the titles and paragraphs that a span must not leave; -1 at their markers."""
+    """Return numbers of the titles and paragraphs that a span must not leave; -1 at markers."""
     codes = code_points(window.text)[window.token_starts]
     marker = (codes == ord(TITLE_START)) | (codes == ord(TITLE_END))
     return numpy.where(marker, -1, numpy.cumsum(marker))

@@ -42,7 +42,7 @@ def score_records(
 
 
 def token_segment_ids(window: Window, config: TwoWikiEncoderConfig) -> Any:
-    """Number the titles and paragraphs that a span must not leave; -1 at every marker."""
+    """Return numbers of the titles and paragraphs that a span must not leave; -1 at markers."""
     title = window.token_ids == config.title_marker_id
     sentence = window.token_ids == config.sentence_marker_id
     after_title = numpy.zeros_like(sentence)

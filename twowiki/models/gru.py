@@ -1,8 +1,8 @@
-"""A bidirectional GRU with a learnt initial state over padded batches, equal to the packed one.
+"""A bidirectional GRU with a learned initial state over padded batches, equal to the packed one.
 
 In: (B, T, D) inputs and a mask of real steps (a prefix of each row). Out: (B, T, 2H) states, the
 forward direction first, zero at padding. On CUDA it is cuDNN's packed GRU. On the CPU it is a
-function of its own: both directions advance in one batched product a step, and the backward pass
+function of its own: both directions advance in one batched product per step, and the backward pass
 is written out, so that it is linear in the length where the packed one is quadratic.
 """
 
@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 
 class BiGRU(nn.Module):
-    """One bidirectional GRU layer that starts from a learnt state.
+    """One bidirectional GRU layer that starts from a learned state.
 
     Args:
         input_size: width D of the inputs.
@@ -85,14 +85,14 @@ def locked_dropout(inputs: Tensor, probability: float, *, training: bool) -> Ten
 
 
 def reversing_index(lengths: Tensor, steps: int) -> Tensor:
-    """Give, per row, the index that reverses its real steps and leaves padding in place.
+    """Return the index that reverses the real steps of each row and leaves padding in place.
 
     Shape:
         lengths: (B,). Output: (B, T).
     """
-    position = torch.arange(steps, device=lengths.device).expand(lengths.shape[0], -1)
+    positions = torch.arange(steps, device=lengths.device).expand(lengths.shape[0], -1)
     last = lengths.unsqueeze(1) - 1
-    return torch.where(position <= last, last - position, position)
+    return torch.where(positions <= last, last - positions, positions)
 
 
 def reorder(values: Tensor, index: Tensor) -> Tensor:
@@ -137,7 +137,7 @@ class _GRUSteps(torch.autograd.Function):
             initial,
         )
         kept_at = kept.unbind(1)
-        for step, state_at in enumerate(states.unbind(1)):  # gates become r, z, n where they lie
+        for step, state_at in enumerate(states.unbind(1)):  # gates become r, z, n in place
             torch.baddbmm(bias_row, state, transposed, out=recurrent)
             if keep:
                 kept_at[step].copy_(recurrent_n)
