@@ -309,5 +309,5 @@ def test_status_tells_people_and_pending(work: Path, capsys: pytest.CaptureFixtu
     capsys.readouterr()
     assert arc_da("status", work) == 0
     text = capsys.readouterr().out
-    assert "workers a question: 4" in text
+    assert "workers per question: 4" in text
     assert "pending                         1" in text

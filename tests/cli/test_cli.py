@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from twowiki.cli.main import COMMANDS, command_parser, main
+from twowiki.cli.main import ARC_DA, COMMANDS, command_parser, main
 
 HEAVY = ("torch", "transformers", "datasets", "evaluate", "duckdb", "pyarrow", "scipy")
 
 
-PATHS = [[name] for name, (target, _) in COMMANDS.items() if ":" in target]
+PATHS = [[name] for name in COMMANDS if name != "arc-da"] + [["arc-da", name] for name in ARC_DA]
 
 
 @pytest.mark.parametrize("path", PATHS, ids=" ".join)

@@ -303,7 +303,7 @@ def test_ratings_round_trip(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert arc_da(*export) == 0
     assert "one" not in (folder / "ratings.csv").read_text().replace("stone", "")
     assert arc_da(*export) == 2
-    assert "holds rating tasks already" in capsys.readouterr().err
+    assert "already has rating tasks" in capsys.readouterr().err
     files = [rate(folder, "ann", "agree"), rate(folder, "bo", "neutral")]
     assert arc_da("rate-import", folder, *files) == 0
     assert arc_da("rate-import", folder, *files) == 0

@@ -6,10 +6,8 @@ Only the chosen command's module is imported, so that `twowiki score --help` is 
 
 from __future__ import annotations
 
-import argparse
 import io
 import os
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -40,16 +38,33 @@ COMMANDS = {
     "push": ("models:PushCommand", "a model, data set, metric or demo to the hub"),
     "card": ("models:CardCommand", "a trained model's card, from its run's report"),
     "convert-baseline": ("models:ConvertCommand", "the authors' checkpoint to a model folder"),
-    "arc-da": ("arc_da", "ARC-DA: statistics, scores, conversion, human ratings, retrieval"),
+    "arc-da": ("", "ARC-DA: statistics, scores, conversion, human ratings, retrieval"),
 }
 ARC_DA = {
-    "stats": ("arc_da_score:StatsCommand", "count questions, answers and words, as in Table 1"),
+    "stats": ("arc_da_score:ArcDaStatsCommand", "count questions, answers and words (Table 1)"),
+    "score": ("arc_da_score:ArcDaScoreCommand", "score a system's answers: F1 and ROUGE-L"),
+    "mc-score": ("arc_da_score:ChoiceScoreCommand", "score text on ARC's multiple choice"),
+    "filter": ("arc_da_conversion:FilterCommand", "1: remove questions that need their options"),
+    "audit-filter": ("arc_da_conversion:AuditFilterCommand", "check the rules of the filter"),
+    "export-tasks": ("arc_da_conversion:ExportTasksCommand", "2: write tasks for five workers"),
+    "import-answers": ("arc_da_conversion:ImportAnswersCommand", "3: read their answers back"),
+    "screen": ("arc_da_conversion:ScreenCommand", "4: keep what workers answer alike"),
+    "review-export": ("arc_da_conversion:ReviewExportCommand", "5: write the review's table"),
+    "review-import": ("arc_da_conversion:ReviewImportCommand", "6: read the edited table"),
+    "release": ("arc_da_conversion:ReleaseCommand", "7: write the reviewed questions"),
+    "status": ("arc_da_conversion:StatusCommand", "show where a conversion is"),
+    "rate-export": ("arc_da_score:RateExportCommand", "write blind rating tasks"),
+    "rate-import": ("arc_da_score:RateImportCommand", "read ratings back"),
+    "genie": ("arc_da_score:GenieCommand", "human scores, with intervals and agreement"),
+    "expert": ("arc_da_score:ExpertCommand", "human scores from experts' partial credit"),
+    "metric-agreement": ("arc_da_score:MetricAgreementCommand", "metrics against people"),
+    "index": ("arc_da_retrieval:IndexCommand", "index a corpus of sentences"),
+    "retrieve": ("arc_da_retrieval:RetrieveCommand", "find ten sentences per question"),
 }
 ABOUT = "2WikiMultiHopQA and ARC-DA: data, metrics, models, generation."
 ABOUT_ARC_DA = """ARC-DA, the direct-answer version of ARC.
 
-The conversion runs in a folder, one stage after the other: filter, export-tasks, import-answers,
-screen, review-export, review-import, release."""
+The conversion of multiple-choice questions has seven stages, which work in one folder."""
 
 # package -> the extra that installs it
 EXTRA_OF = {
@@ -132,28 +147,11 @@ def command_parser(path: Sequence[str]) -> CommandParser:
 
 def run_command(path: Sequence[str], argv: Sequence[str]) -> int:
     """Parse a command's arguments and run it."""
-    if ":" not in COMMANDS[path[0]][0]:
-        return run_module(path, argv)
     cls = command_class(path)
     values = parse_flags(command_parser(path), cls, argv[len(path) :])
     if hasattr(cls, "command"):  # for reports
         values["command"] = ("twowiki", *argv)
     return int(from_values(cls, values, flags=True).run())
-
-
-def run_module(path: Sequence[str], argv: Sequence[str]) -> int:
-    """Run a command that is a module with `add_arguments` and `run`."""
-    module = import_module(f"twowiki.cli.{COMMANDS[path[0]][0]}")
-    parser = argparse.ArgumentParser(
-        prog=f"twowiki {path[0]}",
-        description=module.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    module.add_arguments(parser)
-    intermixed = getattr(module, "INTERMIXED", False)  # paths may stand between the flags
-    args = (parser.parse_intermixed_args if intermixed else parser.parse_args)(list(argv[1:]))
-    args.command_line = shlex.join(["twowiki", *argv])
-    return int(module.run(args))
 
 
 def overview(prog: str, about: str, table: Mapping[str, tuple[str, str]]) -> CommandParser:

@@ -190,9 +190,9 @@ def from_values(
 
 
 def settings_of(cls: type[T], source: Any, **changes: Any) -> T:
-    """Return an instance whose fields are those of a larger one, but for the changes."""
-    names = [one.name for one in fields(cls) if one.name not in changes]  # type: ignore[arg-type]
-    return cls(**{name: getattr(source, name) for name in names}, **changes)
+    """Return an instance with the fields of a larger one; a dataclass or a NamedTuple."""
+    names = getattr(cls, "_fields", None) or [one.name for one in fields(cls)]  # type: ignore[arg-type]
+    return cls(**{name: getattr(source, name) for name in names if name not in changes}, **changes)
 
 
 def check_values(settings: Any) -> None:
@@ -352,11 +352,14 @@ def _check_range(metadata: Mapping[str, Any], number: float) -> None:
     )  # fmt: skip
     limits = [(word, metadata[name], test) for word, name, test in bounds
               if metadata.get(name) is not None]  # fmt: skip
-    if not all(test(number, limit) for _, limit, test in limits):
-        allowed = " and ".join(f"{word} {limit}" for word, limit, _ in limits)
-        if [word for word, *_ in limits] == ["at least", "at most"]:
-            allowed = f"from {limits[0][1]} to {limits[1][1]}"
-        raise ValueError(f"is {number}; it must be {allowed}")
+    finite = isinstance(number, int) or math.isfinite(number)
+    if finite and all(test(number, limit) for _, limit, test in limits):
+        return
+    allowed = " and ".join(f"{word} {limit}" for word, limit, _ in limits)
+    if [word for word, *_ in limits] == ["at least", "at most"]:
+        allowed = f"from {limits[0][1]} to {limits[1][1]}"
+    kind = "" if finite else "a finite number "
+    raise ValueError(f"is {number}; it must be {kind}{allowed}".rstrip())
 
 
 def _convert(value: Any, kind: Any, text: bool) -> Any:
@@ -383,8 +386,6 @@ def _convert(value: Any, kind: Any, text: bool) -> Any:
         value = _parse(value, origin)
     elif origin is float and isinstance(value, int | str) and not isinstance(value, bool):
         value = _parse(value, float)  # YAML reads 1e-3 as text and 1 as an integer
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"is {value}, not a finite number")
     if isinstance(value, origin) and isinstance(value, bool) == (origin is bool):
         return value
     raise ValueError(f"is {value!r}, not {TYPE_NAMES.get(origin, origin.__name__)}")

@@ -1,0 +1,174 @@
+"""Commands of retrieval for ARC-DA: index a corpus of sentences, and retrieve for questions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from twowiki.errors import DataError
+from twowiki.io.arguments import argument
+from twowiki.io.files import progress, write_json, write_json_lines
+from twowiki.io.journal import Journal
+
+if TYPE_CHECKING:
+    from twowiki.arc_da.schema import MultipleChoice, Question
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexCommand:
+    """Index a corpus of sentences, in which `twowiki arc-da retrieve` looks questions up.
+
+    CORPUS may be text (one sentence per line), JSON lines, a JSON array of {title, text}, Parquet,
+    a table, compressed, in a zip, or a folder of these; ARC's corpus and GenericsKB are found in
+    their releases. Equal sentences are kept once. An interrupted run continues when started again.
+
+      twowiki arc-da index GenericsKB-Best.tsv science_index
+      twowiki arc-da index ARC-V1-Feb2018-2.zip arc_index --engine tantivy
+      twowiki arc-da index corpus.jsonl served --engine server --server http://localhost:9200
+
+    The engine bm25s holds up to about two million sentences, tantivy any number; `server` sends
+    them to Elasticsearch or OpenSearch (a key is read from TWOWIKI_SEARCH_API_KEY).
+    """
+
+    corpus: list[str] = argument(help="files, folders or zips", positional=True)
+    out: Path = argument(help="folder of the index, new or interrupted", positional=True)
+    engine: str = argument(
+        "auto",
+        "auto: bm25s, above two million sentences tantivy",
+        choices=("auto", "bm25s", "tantivy", "server"),
+    )
+    analyzer: str = argument(
+        "en",
+        "en: no stop words, stemmed; std: words as they are, in lower case",
+        choices=("en", "std"),
+    )
+    split: str = argument(
+        "auto",
+        "cut texts into sentences; auto: only documents, not lines",
+        choices=("auto", "yes", "no"),
+    )
+    title_first: bool = argument(False, "put a document's title before its sentences")
+    server: str = argument("", "address of Elasticsearch or OpenSearch", metavar="URL")
+    server_index: str = argument("arc_da", "the index there", metavar="NAME")
+
+    def run(self) -> int:
+        """Index, and print what the index holds."""
+        from twowiki.retrieval.corpora import Corpus
+        from twowiki.retrieval.index import Setting, build_index
+
+        corpus = Corpus(self.corpus, splitting=self.split, title_first=self.title_first)
+        setting = Setting(self.engine, self.analyzer, self.server, self.server_index)
+        manifest = build_index(corpus, self.out, setting)
+        version = f" {manifest['engine_version']}" if manifest["engine_version"] else ""
+        engine = f"{manifest['engine']}{version}, analyzer {manifest['analyzer']}"
+        print(f"{manifest['sentences']} sentences, {engine}")
+        for reason, count in manifest["dropped"].items():
+            print(f"  left out: {reason}: {count}")
+        print(f"written to {self.out}")
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetrieveCommand:
+    """Retrieve sentences for each question from an index: ten per question, near-equal ones once.
+
+    QUESTIONS are ARC-DA's (a file, the release's folder or zip; all splits unless --split), or with
+    --kind mc ARC's multiple choice. OUT is the JSON lines file that training and prediction take as
+    `contexts`. Sentences that contain the question itself are skipped: they are pages of test
+    banks. The report says how often the sentences contain a gold answer, and how often by chance.
+
+      twowiki arc-da retrieve science_index ARC-DA-v1.1 contexts.jsonl --report retrieval.json
+    """
+
+    index: Path = argument(help="folder that `twowiki arc-da index` wrote", positional=True)
+    questions: str = argument(help="ARC-DA, or ARC with --kind mc", positional=True)
+    out: Path = argument(help="file to write (JSON lines)", positional=True)
+    kind: str = argument("da", "direct answers or multiple choice", choices=("da", "mc"))
+    split: str | None = argument(None, "only train, dev or test")
+    query: str = argument(
+        "question",
+        "what is looked up; options only for multiple choice",
+        choices=("question", "question_options"),
+    )
+    sentences: int = argument(10, "sentences per question", minimum=1)
+    near: float = argument(
+        0.9,
+        "share of common words from which a sentence repeats another",
+        above=0,
+        maximum=1,
+        metavar="SHARE",
+    )
+    keep_copies: bool = argument(False, "keep sentences that contain the question")
+    batch: int = argument(100, "questions at a time", minimum=1)
+    server: str = argument("", "where the server is now", metavar="URL")
+    restart: bool = argument(False, "discard what an interrupted run kept")
+    report: Path | None = argument(None, "write the quality report as JSON", metavar="FILE")
+
+    def run(self) -> int:
+        """Retrieve, write, report."""
+        from twowiki.retrieval.arc_da_contexts import Wanted, render_quality, report_quality
+        from twowiki.retrieval.index import SentenceIndex
+
+        wanted = Wanted(self.query, self.sentences, self.near, self.keep_copies)
+        index = SentenceIndex(self.index, server=self.server)
+        items = self._read_items()
+        records = self._retrieve(index, items, wanted)
+        texts = {one["question_id"]: [s["text"] for s in one["sentences"]] for one in records}
+        direct = [_as_direct(item) for item in items]
+        report = {"index": index.manifest, **wanted._asdict(), **report_quality(direct, texts)}
+        print(render_quality(report), end="")
+        passed: Counter[str] = Counter()
+        for record in records:
+            passed.update(record["passed_over"])
+        for reason, count in sorted(passed.items()):
+            print(f"passed over: {reason.replace('_', ' ')}: {count}")
+        if self.report:
+            write_json(self.report, {**report, "passed_over": passed})
+        return 0
+
+    def _retrieve(self, index: Any, items: list[Any], wanted: Any) -> list[dict[str, Any]]:
+        """Return each question's record, those that an interrupted run kept included."""
+        from twowiki.retrieval.arc_da_contexts import batches, find_contexts, to_record
+
+        identity = {**wanted._asdict(), "kind": self.kind, "index": index.short_hash}
+        path = Path(f"{self.out}.unfinished")
+        journal = Journal(path, identity, key="question_id", restart=self.restart)
+        try:
+            left = [item for item in items if item.question_id not in journal.records]
+            for block in batches(progress(left, what="retrieving", total=len(left)), self.batch):
+                contexts = find_contexts(index, block, wanted)
+                journal.add(to_record(context, wanted, index.short_hash) for context in contexts)
+        finally:
+            index.close()
+        records = [journal.records[item.question_id] for item in items]
+        write_json_lines(self.out, records)
+        path.unlink()
+        return records
+
+    def _read_items(self) -> list[Question | MultipleChoice]:
+        """Return the questions that are looked up, each id once.
+
+        Raises:
+            DataError: there is none.
+        """
+        from twowiki.arc_da.sources import read_gold_questions, read_multiple_choice, split_named
+
+        if self.kind == "da":
+            return list(read_gold_questions(self.questions, split=self.split).values())
+        wanted = {"validation": "dev"}.get(split_named(self.split or ""), self.split)
+        items = [one for one in read_multiple_choice(self.questions) if wanted in (None, one.split)]
+        if not items:
+            raise DataError("has no such question", file=self.questions, remedy="Check --split")
+        return list(items)
+
+
+def _as_direct(item: Question | MultipleChoice) -> Question:
+    """Return a question with gold answers for the report: of multiple choice the right option."""
+    from twowiki.arc_da.schema import Question
+
+    if isinstance(item, Question):
+        return item
+    key = item.key_text
+    return Question(item.question_id, None, item.stem, () if key is None else (key,))
