@@ -182,7 +182,7 @@ class ArcDaScoreCommand(BootstrapOptions):
         print(reports.render_arc_da_report(report, groups=self.by), end="")
         if self.golds == "no_mc":
             count = f"{joined} of {report['n']} questions"
-            print(f"right options known, and removed from the gold answers: {count}")
+            print(f"right options known, and no gold answers: {count}")
         if systems:
             report["versus"] = compare_systems(first, systems, settings, rounds=self.rounds)
             print("\n" + render_comparison(report["versus"]), end="")
