@@ -29,7 +29,7 @@ import numpy as np
 import reference_evaluator
 
 from twowiki.data.aliases import AliasTable, read_aliases
-from twowiki.io.json_files import collector_paused
+from twowiki.io.records import collector_paused
 from twowiki.metric.gold_sources import open_gold
 from twowiki.metric.predictions import read_predictions
 from twowiki.metric.report import summarize

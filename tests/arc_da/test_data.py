@@ -218,7 +218,7 @@ def test_what_lies_beside_is_left_alone(tmp_path: Path) -> None:
         "test": [str(tmp_path / "test.jsonl")],
     }
     (tmp_path / "validation.jsonl").write_text("", encoding="utf-8")
-    with pytest.raises(DataError, match="several files for one split"):
+    with pytest.raises(DataError, match="several files for the split"):
         find_files(tmp_path)
 
 

@@ -23,7 +23,8 @@ from twowiki.builder.export import Places
 from twowiki.cli.main import main
 from twowiki.data.arrow import LARGEST_TEXT, tables
 from twowiki.data.schema import parse_record, to_official
-from twowiki.data.sources import find_splits, guess_config, read_examples, read_raw
+from twowiki.data.sources import read_examples, read_raw
+from twowiki.data.splits import find_splits, guess_config
 from twowiki.data.validation import validate
 from twowiki.errors import DataError
 from twowiki.io import json_stream
@@ -223,7 +224,7 @@ def test_shards_must_be_whole_and_are_sorted_by_number(tmp_path: Path, records: 
         find_splits(tmp_path / "b")
     for count in (20, 100):
         write_array(tmp_path / "c" / f"dev_{count}.json", records)
-    with pytest.raises(DataError, match="no whole set of shards"):
+    with pytest.raises(DataError, match="not a whole set of shards"):
         find_splits(tmp_path / "c")
     write_array(tmp_path / "c" / "dev.json", records)
     assert find_splits(tmp_path / "c") == {"validation": [str(tmp_path / "c" / "dev.json")]}

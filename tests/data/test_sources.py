@@ -14,7 +14,8 @@ import pytest
 
 from tests.made_up import write_array, write_lines, write_release, write_zip
 from twowiki.data.schema import Example, parse_record, to_official
-from twowiki.data.sources import find_splits, guess_config, read_examples, read_raw
+from twowiki.data.sources import read_examples, read_raw
+from twowiki.data.splits import find_splits, guess_config
 from twowiki.errors import DataError
 
 Records = list[dict[str, Any]]

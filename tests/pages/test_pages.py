@@ -501,7 +501,7 @@ def test_a_long_gold_file_goes_by(tmp_path: Path) -> None:
         "from twowiki.metric.gold import GoldReader\n"
         "from twowiki.metric.score import ScoreRun\n"
         "from twowiki.metric.predictions import collect_predictions\n"
-        "from twowiki.io.json_files import Source\n"
+        "from twowiki.io.records import Source\n"
         "from twowiki.metric.settings import ScoreSettings\n"
         "def records(count):\n"
         "    for n in range(count):\n"

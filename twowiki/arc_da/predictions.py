@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import ExitStack
 from math import isfinite
 from os import PathLike
 from pathlib import Path
@@ -119,12 +118,11 @@ class _Pairs(dict[str, Any]):
 
 def _mapping(name: str) -> list[tuple[str, Any]] | None:
     """Read a file that is one JSON object from id to answer; None if it is something else."""
-    with ExitStack() as stack:
-        try:
-            text = open_bytes(name, open, stack).read().decode("utf-8-sig")
-            value = json.loads(text, object_pairs_hook=_Pairs)
-        except (OSError, EOFError, ValueError, RecursionError):
-            return None  # the reader of records says what is wrong, and where
+    try:
+        with open_bytes(name) as stream:
+            value = json.loads(stream.read().decode("utf-8-sig"), object_pairs_hook=_Pairs)
+    except (OSError, EOFError, ValueError, RecursionError):
+        return None  # the reader of records says what is wrong, and where
     if not isinstance(value, _Pairs):
         return None
     if isinstance(inner := value.get("answer"), _Pairs):

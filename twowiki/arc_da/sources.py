@@ -21,9 +21,17 @@ from twowiki.arc_da.schema import (
     parse_multiple_choice,
     parse_question,
 )
-from twowiki.data.splits import SPLIT_WORDS
+from twowiki.data.splits import (
+    ARC,
+    ARC_DA,
+    choose_files,
+    files_below,
+    located,
+    split_named,
+    split_of,
+)
 from twowiki.errors import DataError
-from twowiki.io.archives import MAGIC_ZIP, open_zip
+from twowiki.io.archives import is_zip
 from twowiki.io.records import Opener, read_records
 
 
@@ -129,16 +137,6 @@ def index_by_id(questions: Iterable[MultipleChoice]) -> dict[str, MultipleChoice
     return index
 
 
-_FORMATS = r"(?P<format>jsonl|json|parquet|csv|tsv)(?:\.(?:gz|bz2|xz))?"
-_SPLIT = rf"(?P<split>{'|'.join(SPLIT_WORDS)})(?:-\d+-of-\d+)?"
-_SPLIT_FILE = re.compile(rf"(?:arc[-_]?da[-_v.\d]*[-_])?{_SPLIT}\.{_FORMATS}", re.IGNORECASE)
-_ARC_FILE = re.compile(rf"(?:.*[^a-z])?{_SPLIT}\.{_FORMATS}", re.IGNORECASE)
-_SHARD = re.compile(r"-\d+-of-\d+\.")
-_HIDDEN = re.compile(r"(^|/)(\.|__MACOSX/)")
-_DEPTH = 4
-_ORDER = tuple(dict.fromkeys(SPLIT_WORDS.values()))
-
-
 class ArcFile(NamedTuple):
     """A file of multiple-choice questions, with what its names tell; `split` in our words."""
 
@@ -168,18 +166,21 @@ def find_question_splits(
             for split, files in found.items()
         }
     if isinstance(source, Mapping):
-        named: dict[str, list[str]] = {}
+        given: dict[str, list[str]] = {}
         for split, files in source.items():
             listed = [files] if isinstance(files, str | PathLike) else list(files)
             wanted = split_named(str(split))
-            named.setdefault(wanted, []).extend(split_members(listed, wanted))
-        return named
+            given.setdefault(wanted, []).extend(split_members(listed, wanted))
+        return given
     place = os.fspath(source)
     if os.path.isfile(place) and not is_zip(place):
-        match = _SPLIT_FILE.fullmatch(os.path.basename(place))
-        return {split_named(match["split"]) if match else "train": [place]}
+        named = split_of(place, ARC_DA)
+        return {named.split if named else "train": [place]}
+    folders: dict[str, list[str]] = {}
     names = files_below(place)
-    folders = _by_folder(place, names)
+    for name in names:
+        if split_of(name, ARC_DA):
+            folders.setdefault(name.rpartition("/")[0], []).append(name)
     if not folders:
         zips = [name for name in names if re.search(r"arc.?da.*\.zip$", name, re.IGNORECASE)]
         if os.path.isdir(place) and len(zips) == 1:
@@ -187,7 +188,10 @@ def find_question_splits(
         remedy = "Give the folder or zip of ARC-DA-v1.1 (train.jsonl, dev.jsonl, test.jsonl)"
         raise DataError("no ARC-DA split found", file=place, remedy=remedy)
     best = min(folders, key=lambda name: (name.count("/"), "arc" not in name.lower(), name))
-    return {split: _one_kind(folders[best][split]) for split in _ORDER if split in folders[best]}
+    return {
+        split: [located(place, name) for name in chosen]
+        for split, chosen in choose_files(folders[best], place, ARC_DA).items()
+    }
 
 
 def split_members(files: Iterable[str | PathLike[str]], split: str | None) -> list[str]:
@@ -222,79 +226,23 @@ def find_arc_files(source: str) -> Iterator[ArcFile]:
     """
     if os.path.isfile(source) and not is_zip(source):
         near = "/".join(Path(source).resolve().parts[-2:])
-        match = _ARC_FILE.fullmatch(os.path.basename(source))
-        yield ArcFile(source, _difficulty(near), split_named(match["split"]) if match else None)
+        claim = split_of(source, ARC)
+        yield ArcFile(source, _difficulty(near), claim.split if claim else None)
         return
     root = _difficulty(os.path.basename(os.path.abspath(source)))
+    claims = [claim for name in files_below(source) if (claim := split_of(name, ARC))]
     found = [
-        (match["format"].lower(), ArcFile(name, difficulty, split_named(match["split"])))
-        for name in files_below(source)
-        if (match := _ARC_FILE.fullmatch(name.rpartition("/")[2]))
-        and (difficulty := _difficulty(name) or root)
+        (claim.table, ArcFile(claim.path, difficulty, claim.split))
+        for claim in claims
+        if (difficulty := _difficulty(claim.path) or root)
     ]
     if not found:
         remedy = "Give ARC's files (ARC-Easy-Train.jsonl ...), their folder, or the zip"
         raise DataError("no ARC questions found", file=source, remedy=remedy)
-    stems = {_stem(file.name) for kind, file in found if kind not in ("csv", "tsv")}
-    for kind, file in found:
-        if kind not in ("csv", "tsv") or _stem(file.name) not in stems:
-            yield file._replace(name=_locate(source, file.name))
-
-
-def split_named(word: str) -> str:
-    """Translate a file's word for a split (`dev`) into ours (`validation`)."""
-    return SPLIT_WORDS.get(word.lower(), word)
-
-
-def is_zip(place: str) -> bool:
-    """Whether a file calls itself a zip, or begins like one."""
-    if place.lower().endswith(".zip"):
-        return True
-    if not os.path.isfile(place):
-        return False
-    with open(place, "rb") as stream:
-        return stream.read(4) == MAGIC_ZIP
-
-
-def files_below(place: str) -> list[str]:
-    """List the files in a folder or zip, relative and with `/`, hidden ones left out.
-
-    Raises:
-        DataError: there is no such folder or zip.
-    """
-    if os.path.isfile(place):
-        with open(place, "rb") as stream, open_zip(stream, place) as archive:
-            names = [entry for entry in archive.namelist() if not entry.endswith("/")]
-    elif os.path.isdir(place):
-        names = []
-        for folder, inner, files in os.walk(place):
-            near = Path(folder).relative_to(place)
-            inner[:] = [name for name in inner if not name.startswith(".")]
-            if len(near.parts) >= _DEPTH:
-                inner.clear()
-            names += [(near / file).as_posix() for file in files]
-    else:
-        raise DataError("no such file or folder", file=place, remedy="Check the path")
-    return sorted(name for name in names if not _HIDDEN.search(name))
-
-
-def _by_folder(place: str, names: Iterable[str]) -> dict[str, dict[str, list[str]]]:
-    found: dict[str, dict[str, list[str]]] = {}
-    for name in names:
-        folder, _, base = name.rpartition("/")
-        if match := _SPLIT_FILE.fullmatch(base):
-            files = found.setdefault(folder, {}).setdefault(split_named(match["split"]), [])
-            files.append(_locate(place, name))
-    return found
-
-
-def _one_kind(files: list[str]) -> list[str]:
-    """Keep the files of a split if they are one file or the shards of one."""
-    if len(files) > 1 and not all(_SHARD.search(file) for file in files):
-        names = ", ".join(files)
-        remedy = 'Keep one, or name it: data_files={"train": "..."}'
-        raise DataError(f"several files for one split: {names}", remedy=remedy)
-    return files
+    others = {_stem(file.name) for table, file in found if not table}
+    for table, file in found:
+        if not table or _stem(file.name) not in others:
+            yield file._replace(name=located(source, file.name))
 
 
 def _difficulty(text: str) -> str | None:
@@ -303,8 +251,6 @@ def _difficulty(text: str) -> str | None:
 
 
 def _stem(name: str) -> str:
-    return re.sub(rf"\.{_FORMATS}$", "", name, flags=re.IGNORECASE)
-
-
-def _locate(place: str, name: str) -> str:
-    return f"zip://{name}::{place}" if os.path.isfile(place) else os.path.join(place, name)
+    """Return a path without the endings of its file."""
+    folder, _, base = name.rpartition("/")
+    return f"{folder}/{base.partition('.')[0]}"

@@ -30,12 +30,13 @@ from twowiki.builder.features import FORMATS, check_config, features  # noqa: E4
 from twowiki.data import releases  # noqa: E402
 from twowiki.data.arrow import refuse_repeated_ids  # noqa: E402
 from twowiki.data.schema import DEFAULT_CONFIG  # noqa: E402
-from twowiki.data.sources import (  # noqa: E402
+from twowiki.data.splits import (  # noqa: E402
     guess_config,
-    sniff,
+    is_data_file,
+    is_local,
 )
-from twowiki.data.splits import SUFFIXES, is_local  # noqa: E402
 from twowiki.errors import DataError, nearest  # noqa: E402
+from twowiki.io.records import sniff  # noqa: E402
 from twowiki.worlds import dataset as worlds  # noqa: E402
 from twowiki.worlds.settings import WorldOptions  # noqa: E402
 
@@ -271,7 +272,7 @@ def absolute(data_files: Any) -> Any:
 def refuse_other_files(splits: Mapping[str, list[str]]) -> None:
     """Refuse what a search of the working directory sweeps in: code, notes, logs."""
     for path in (path for paths in splits.values() for path in paths if is_local(path)):
-        if not path.lower().endswith((*SUFFIXES, ".zip")) and sniff(path) == "other":
+        if not is_data_file(path) and sniff(path) == "other":
             raise DataError(
                 "no data file of this data set",
                 file=path,

@@ -19,7 +19,7 @@ from twowiki.builder import fingerprint as registration
 from twowiki.builder.dataset_card import read_card, write_dataset_card
 from twowiki.builder.features import FORMATS, check_config
 from twowiki.data.schema import SPLITS
-from twowiki.data.sources import EXPORT_MARK, guess_config
+from twowiki.data.splits import EXPORT_MARK, guess_config
 from twowiki.errors import DataError
 from twowiki.io.files import replacing
 from twowiki.io.journal import Journal

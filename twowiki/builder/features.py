@@ -21,8 +21,10 @@ from twowiki.arc_da.features import arc_da_features, question_tables  # noqa: E4
 from twowiki.arc_da.sources import find_question_splits  # noqa: E402
 from twowiki.data.releases import VERSIONS  # noqa: E402
 from twowiki.data.schema import CONFIGS, DEFAULT_CONFIG, HOTPOT_CONFIG, types_of  # noqa: E402
-from twowiki.data.sources import Opener, find_splits, read_examples  # noqa: E402
+from twowiki.data.sources import read_examples  # noqa: E402
+from twowiki.data.splits import find_splits  # noqa: E402
 from twowiki.errors import DataError  # noqa: E402
+from twowiki.io.records import Opener  # noqa: E402
 from twowiki.worlds.dataset import WORLD_CONFIG  # noqa: E402
 
 Place = str | PathLike[str]

@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from twowiki.data.splits import SUFFIXES, is_local
+from twowiki.data.splits import is_data_file, is_local
 
 NAME = "twowiki"
 # what turns files into rows: a change in one of these makes new cache entries
@@ -121,8 +121,7 @@ def _local_files(place: Any, deep: bool) -> Iterator[Path]:
                 yield from (
                     entry
                     for entry in path.glob("/".join("*" * depth))
-                    if entry.is_file()
-                    and (deep or entry.name.lower().endswith((*SUFFIXES, ".zip")))
+                    if entry.is_file() and (deep or is_data_file(entry))
                 )
     elif isinstance(place, Mapping):
         for entry in place.values():

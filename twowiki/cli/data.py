@@ -110,7 +110,8 @@ class StatsCommand:
     def run(self) -> int:
         """Count, and print the tables."""
         from twowiki.data.schema import types_of
-        from twowiki.data.sources import find_splits, guess_config, read_examples
+        from twowiki.data.sources import read_examples
+        from twowiki.data.splits import find_splits, guess_config
         from twowiki.data.statistics import overview_of
 
         config = self.config or guess_config(self.source)

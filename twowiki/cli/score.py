@@ -60,7 +60,7 @@ class ScoreCommand(ScoreSettings):
 
     def run(self) -> int:
         """Score, print, and write the files."""
-        from twowiki.io.json_files import collector_paused
+        from twowiki.io.records import collector_paused
 
         with collector_paused():
             report = self._report()

@@ -15,18 +15,10 @@ from typing import Any
 import msgspec
 
 from twowiki.data.fields import kind_of
-from twowiki.data.sources import sniff
 from twowiki.errors import DataError, require_file
 from twowiki.io.archives import open_named
 from twowiki.io.files import sha256_of
-from twowiki.io.json_files import (
-    Source,
-    collector_paused,
-    parse_json,
-    parse_values,
-    read_bytes,
-    utf8,
-)
+from twowiki.io.records import Source, collector_paused, parse_values, read_bytes, sniff
 
 ALIAS_FILE = "id_aliases.json"
 _PREDICTED = {"answer", "sp"}  # keys of a prediction file
@@ -96,34 +88,29 @@ def read_aliases(aliases: Aliases | AliasTable) -> AliasTable:
     place = Path(aliases)
     if place.is_dir():
         place = place / ALIAS_FILE
+    missing = f"Name the release's {ALIAS_FILE}"
+    if not place.is_fifo() and sniff(require_file(place, missing)) == "zip":
+        with open_named(place, ALIAS_FILE) as stream:
+            if stream is None:
+                raise DataError(f"the zip holds no {ALIAS_FILE}", file=place)
+            data, source = stream.read(), Source(str(place), sha256_of(place))
+    else:
+        data, source = read_bytes(place, missing)
     with collector_paused():
-        if sniff(require_file(place, f"Give the release's {ALIAS_FILE}")) == "zip":
-            with open_named(place, ALIAS_FILE) as stream:
-                if stream is None:
-                    raise DataError(f"the zip holds no {ALIAS_FILE}", file=place)
-                return AliasTable(
-                    _entries(stream.read(), place), Source(str(place), sha256_of(place))
-                )
-        data, source = read_bytes(place)
         return AliasTable(_entries(data, place), source)
 
 
 def _entries(data: bytes, path: Path) -> Mapping[str, Any]:
-    """Give the entries of an alias file; a file without any line is an empty table."""
+    """Return the entries of an alias file by id; a file without any line is an empty table."""
     if not data.strip():
         return {}
-    data = utf8(data, path)
-    try:
-        return {line.Q_id: line for line in msgspec.json.Decoder(_Line).decode_lines(data)}
-    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
-        pass  # read again, slowly, for other layouts and for the place of a fault
-    if data.lstrip().startswith(b"["):
-        return _by_id(parse_json(data, path), path)
-    values = parse_values(data, path)
-    if len(values) == 1 and isinstance(values[0], Mapping) and "Q_id" not in values[0]:
-        if values[0].keys() >= _PREDICTED:
-            raise DataError("holds predictions, not other names by id", file=path, remedy=_LINE)
-        return dict(values[0])
+    values = parse_values(data, path, ids=("Q_id",), record=_Line)
+    if isinstance(values, Mapping):
+        if values.keys() >= _PREDICTED:
+            raise DataError("holds predictions, not aliases by id", file=path, remedy=_LINE)
+        return values
+    if values and type(values[0]) is _Line:
+        return {line.Q_id: line for line in values}
     return _by_id(values, path)
 
 

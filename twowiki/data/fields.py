@@ -77,7 +77,7 @@ def listed(value: Any, field: str) -> list[Any]:
         return value
     if isinstance(value, str):
         try:
-            value = json.loads(value)
+            value = json.loads(value or "null")
         except (ValueError, RecursionError) as error:
             raise DataError(f"a text that is no JSON ({error})", field=field) from None
         if value is None:

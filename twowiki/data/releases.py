@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from twowiki.data.schema import HOTPOT_CONFIG
-from twowiki.data.splits import split_members
+from twowiki.data.splits import splits_in_zip
 from twowiki.errors import DataError
 from twowiki.io.files import sha256_of
 
@@ -144,7 +144,7 @@ def _cached_name(url: str) -> str:
 
 def _checked_splits(path: Path, archive: Archive) -> list[str]:
     """Name the splits of an archive that is what was published."""
-    splits = split_members(path)
+    splits = splits_in_zip(path)
     size = path.stat().st_size
     if archive.size is not None and size != archive.size:
         raise DataError(f"it has {size:,} bytes in place of {archive.size:,}")

@@ -13,9 +13,11 @@ from typing import Any
 
 from twowiki.data.relations import RELATIONS
 from twowiki.data.schema import DEFAULT_CONFIG, HOTPOT_CONFIG, Example, parse_record, types_of
-from twowiki.data.sources import find_splits, guess_config, read_raw, sniff
+from twowiki.data.sources import read_raw
+from twowiki.data.splits import find_splits, guess_config
 from twowiki.errors import DataError
 from twowiki.io.files import progress
+from twowiki.io.records import sniff
 
 KINDS = {
     "broken_file": "files that end early or hold no records",

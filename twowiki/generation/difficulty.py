@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from twowiki.data.schema import TWO_WIKI_TYPES, Example, Triple
-from twowiki.data.sources import find_splits, read_examples
+from twowiki.data.sources import read_examples
+from twowiki.data.splits import find_splits
 from twowiki.errors import DataError
 from twowiki.generation.dates import MONTHS
 from twowiki.generation.samples import BRIDGE_TYPES, DATE_ID

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from twowiki.errors import DataError
 from twowiki.io.files import write_text
-from twowiki.io.json_files import parse_json
+from twowiki.io.records import parse_json
 
 FOLDER_KINDS = {"model": "model", "dataset": "dataset", "metric": "space", "demo": "space"}
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "spiece.model", "vocab.txt", "vocab.json")

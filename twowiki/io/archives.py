@@ -1,14 +1,15 @@
-"""Zip archives of a release: which member holds which split, read without unpacking to disk.
+"""Zip archives, read without unpacking them to disk.
 
-Members that climb out of the archive, links and encrypted members are refused.
+Members that would leave the archive's folder, links and encrypted members are refused.
 """
 
 from __future__ import annotations
 
-import gzip
+import os
+import re
 import stat
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import PurePosixPath
@@ -17,7 +18,20 @@ from typing import IO
 from twowiki.errors import DataError
 
 MAGIC_ZIP = b"PK\x03\x04"
+Choose = Callable[[zipfile.ZipFile, str], zipfile.ZipInfo]
+_DATA = re.compile(r"\.(?:jsonl?|csv|tsv|parquet)(?:\.(?:gz|bz2|xz))?$", re.IGNORECASE)
+_HIDDEN = re.compile(r"(?:^|/)(?:\.|__MACOSX/)")
 _AGAIN = "Download it again and compare its length and checksum"
+
+
+def is_zip(path: str | PathLike[str]) -> bool:
+    """Return whether a file is called a zip, or begins like one."""
+    if os.fspath(path).lower().endswith(".zip"):
+        return True
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as stream:
+        return stream.read(4) == MAGIC_ZIP
 
 
 @contextmanager
@@ -63,13 +77,11 @@ def _check(member: zipfile.ZipInfo, path: str | PathLike[str]) -> None:
 
 
 def data_members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """Return the members that hold JSON, without what macOS adds."""
-    endings = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
+    """Return the members that hold data, without what macOS adds and without hidden files."""
     return [
         member
         for member in archive.infolist()
-        if member.filename.lower().endswith(endings)
-        and "__MACOSX" not in PurePosixPath(member.filename).parts
+        if _DATA.search(member.filename) and not _HIDDEN.search(member.filename)
     ]
 
 
@@ -88,18 +100,26 @@ def only_member(archive: zipfile.ZipFile, path: str | PathLike[str]) -> zipfile.
     )
 
 
+def exact_member(archive: zipfile.ZipFile, path: str | PathLike[str], name: str) -> zipfile.ZipInfo:
+    """Return the member of that name, folders included.
+
+    Raises:
+        DataError: there is none.
+    """
+    if name not in archive.namelist():
+        remedy = f"It holds {', '.join(archive.namelist()[:5])}"
+        raise DataError(f"the zip has no member {name!r}", file=path, remedy=remedy)
+    return archive.getinfo(name)
+
+
 @contextmanager
 def open_member(
     archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: str | PathLike[str]
 ) -> Iterator[IO[bytes]]:
-    """Open a member's bytes for streaming; a .gz within is unpacked on the way."""
+    """Open a member's bytes for streaming."""
     try:
         with archive.open(member) as stream:
-            if member.filename.lower().endswith(".gz"):
-                with gzip.GzipFile(fileobj=stream) as unpacked:
-                    yield unpacked  # type: ignore[misc]
-            else:
-                yield stream
+            yield stream
     except DataError:
         raise
     except Exception as error:  # a damaged member raises many kinds
@@ -110,7 +130,7 @@ def open_member(
 
 @contextmanager
 def open_named(path: str | PathLike[str], name: str) -> Iterator[IO[bytes] | None]:
-    """Open the member of that file name, in a folder or not; None where there is none."""
+    """Open the member of that file name, in any folder; None if there is none."""
     with open(path, "rb") as stream, open_zip(stream, path) as archive:
         for member in archive.infolist():
             place = PurePosixPath(member.filename)

@@ -1,69 +1,468 @@
-"""Read raw records: JSON lines, JSON, CSV, Parquet, compressed or inside a zip, one at a time.
+"""The one reader of files: packing and format are decided here and nowhere else.
 
-In: a path, or `zip://MEMBER::ARCHIVE`. Out: (number, record) pairs. Nothing here knows what the
-fields mean, and nothing imports `datasets`.
+In: a path, or `zip://MEMBER::ARCHIVE`. The first bytes say how a file is packed (gzip, bzip2, xz,
+zip, or not at all; pipes work too), since a cached download has no ending. What it holds is
+Parquet, a table (CSV and TSV by their ending), or JSON: an array, one value per line, or one object
+from id to value.
+
+Out: `open_bytes` gives the unpacked bytes; `read_records` streams (number, record) pairs;
+`read_values` reads a file whole and fast: msgspec first, then the standard library for what msgspec
+refuses (NaN, lone surrogates) and for the line of a fault; a byte order mark and UTF-16, as
+PowerShell writes it, are understood.
+
+Refused with a `DataError` that names the file: missing files, folders, damaged or truncated files,
+web pages, and content that is neither format. Nothing here knows what a field means.
 """
 
 from __future__ import annotations
 
 import bz2
+import codecs
+import gc
 import gzip
+import hashlib
 import io
+import json
 import lzma
 import os
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import IO, Any
+from os import PathLike
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import msgspec
 
 from twowiki.errors import DataError
-from twowiki.io.archives import open_zip
+from twowiki.io.archives import (
+    MAGIC_ZIP,
+    Choose,
+    exact_member,
+    only_member,
+    open_member,
+    open_zip,
+)
 from twowiki.io.json_stream import read_json_records
 from twowiki.io.tables import read_table
 
 Opener = Callable[..., Any]
-_UNPACK: dict[bytes, Callable[..., Any]] = {
+_OPEN: dict[bytes, Callable[..., Any]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ": lzma.open,
 }
+_UNPACK: dict[bytes, Callable[[bytes], bytes]] = {
+    b"\x1f\x8b": gzip.decompress,
+    b"BZh": bz2.decompress,
+    b"\xfd7zXZ": lzma.decompress,
+}
 _PARQUET = b"PAR1"
-_DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError)
+_PARQUET_ROWS = 256  # rows decoded at a time
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_FAULTS = (OSError, EOFError, zlib.error, lzma.LZMAError)
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_AGAIN = "Download or write it again and compare its length"
+IDS = ("_id", "id")
 
 
-def read_records(name: str, opener: Opener = open) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read a file's raw records with their number, from 1, one at a time.
+class Source(NamedTuple):
+    """Where data came from, for the report: a path (or what it was), and a hash of it."""
+
+    name: str
+    sha256: str
+    config: str | None = None
+    split: str | None = None
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Keep the cyclic garbage collector from walking what is being read (half of the time)."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+# ---- opening
+
+
+@contextmanager
+def open_bytes(
+    path: str | PathLike[str], opener: Opener = open, choose: Choose = only_member
+) -> Iterator[IO[bytes]]:
+    """Open a file, or a member of a zip, for reading its unpacked bytes.
 
     Args:
-        name: a path or `zip://MEMBER::ARCHIVE`.
+        path: a path or `zip://MEMBER::ARCHIVE`.
         opener: what opens a path for reading bytes (`open`, or one that knows URLs).
+        choose: which member of a zip to read; by default its only data file.
+    """
+    with _opened(path, opener, choose) as (stream, _):
+        yield stream
+
+
+@contextmanager
+def _opened(
+    path: str | PathLike[str], opener: Opener, choose: Choose
+) -> Iterator[tuple[IO[bytes], str]]:
+    """Open unpacked bytes; yield them with the name that tells their format."""
+    name = os.fspath(path)
+    inner, _, outer = name.partition("::")
+    archive_path = outer if inner.startswith("zip://") else ""
+    with ExitStack() as stack:
+        stream: IO[bytes] = stack.enter_context(opener(archive_path or name, "rb"))
+        if not stream.seekable():  # a pipe
+            stream = io.BytesIO(stream.read())
+        if archive_path or _is_zip(_head(stream), name):
+            place = archive_path or name
+            archive = stack.enter_context(open_zip(stream, place))
+            if archive_path:
+                member = exact_member(archive, place, inner.removeprefix("zip://"))
+            else:
+                member = choose(archive, place)
+            name = member.filename
+            stream = stack.enter_context(open_member(archive, member, place))
+        head = _head(stream)
+        unpack = next((unpack for magic, unpack in _OPEN.items() if head.startswith(magic)), None)
+        yield (stream if unpack is None else stack.enter_context(unpack(stream, "rb"))), name
+
+
+def _head(stream: IO[bytes], size: int = 6) -> bytes:
+    head = stream.read(size)
+    stream.seek(0)
+    return head
+
+
+def _is_zip(head: bytes, name: str) -> bool:
+    return head.startswith(MAGIC_ZIP) or name.lower().endswith(".zip")
+
+
+def _delimiter(name: str) -> str | None:
+    """Return the delimiter of a table by its ending; None for any other file."""
+    stem, ending = os.path.splitext(name.lower())
+    if ending in (".gz", ".bz2", ".xz"):
+        ending = os.path.splitext(stem)[1]
+    return _DELIMITERS.get(ending)
+
+
+def sniff(path: str | PathLike[str], opener: Opener = open) -> str:
+    """Return what a file is: zip, parquet, packed, table, json or other.
+
+    A `.zip` that holds a web page is a zip here, so that the error can say so.
+    """
+    name = os.fspath(path)
+    with opener(path, "rb") as stream:
+        head = stream.read(64)
+    if _is_zip(head, name):
+        return "zip"
+    if head.startswith(_PARQUET) or name.lower().endswith(".parquet"):
+        return "parquet"
+    if head.startswith(tuple(_OPEN)):
+        return "packed"
+    if _delimiter(name):
+        return "table"
+    return "json" if head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"[") else "other"
+
+
+# ---- streamed
+
+
+def read_records(
+    path: str | PathLike[str],
+    opener: Opener = open,
+    *,
+    choose: Choose = only_member,
+    columns: Collection[str] | None = None,
+    empty_cell: str | None = "",
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield a file's records with their number, from 1, one at a time.
+
+    Args:
+        path: a path or `zip://MEMBER::ARCHIVE`.
+        opener: what opens a path for reading bytes (`open`, or one that knows URLs).
+        choose: which member of a zip to read; by default its only data file.
+        columns: the columns of Parquet to decode; others are None. By default all.
+        empty_cell: what an empty cell of a table is.
 
     Raises:
-        DataError: the file is missing, damaged, or holds something that is no record.
+        DataError: the file cannot be read to its end; whole records before the fault come first.
     """
-    with _explained(name), ExitStack() as stack:
-        stream = open_bytes(name, opener, stack)
-        yield from enumerate(_records(stream, name), start=1)
+    with _faults_at(path), _opened(path, opener, choose) as (stream, name):
+        yield from enumerate(_records(stream, name, columns, empty_cell), start=1)
 
 
-def read_lines(name: str) -> list[str]:
+def _records(
+    stream: IO[bytes],
+    name: str,
+    columns: Collection[str] | None = None,
+    empty_cell: str | None = "",
+) -> Iterator[dict[str, Any]]:
+    delimiter = _delimiter(name)
+    if delimiter is not None:
+        with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
+            for row in read_table(text, delimiter):
+                yield {name: cell or empty_cell for name, cell in row.items()}
+    elif name.lower().endswith(".parquet") or _head(stream).startswith(_PARQUET):
+        yield from _parquet_rows(stream, columns)
+    else:
+        yield from read_json_records(stream)
+
+
+def _parquet_rows(stream: IO[bytes], columns: Collection[str] | None) -> Iterator[dict[str, Any]]:
+    import pyarrow.parquet
+
+    try:
+        file = pyarrow.parquet.ParquetFile(stream)
+        names = file.schema_arrow.names
+        wanted = [name for name in names if columns is None or name in columns]
+        others = dict.fromkeys(name for name in names if name not in wanted)
+        labels = class_labels(file.schema_arrow.metadata)
+        for batch in file.iter_batches(batch_size=_PARQUET_ROWS, columns=wanted):
+            for row in batch.to_pylist():
+                for name, texts in labels.items():
+                    if type(row.get(name)) is int and 0 <= row[name] < len(texts):
+                        row[name] = texts[row[name]]
+                yield row | others
+    except Exception as error:  # damaged bytes make the reader raise many kinds
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DataError(f"no readable Parquet ({reason})", remedy=_AGAIN) from None
+
+
+def class_labels(metadata: Mapping[bytes, bytes] | None) -> dict[str, list[str]]:
+    """Return the names of class labels that `datasets` writes into a file's schema, by column."""
+    try:
+        columns = json.loads((metadata or {})[b"huggingface"])["info"]["features"]
+        return {
+            name: list(column["names"])
+            for name, column in columns.items()
+            if isinstance(column, dict) and isinstance(column.get("names"), list)
+        }
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return {}
+
+
+def read_lines(path: str | PathLike[str]) -> list[str]:
     """Read a text file's lines, without line ends.
 
     Raises:
         DataError: the file is missing, a folder, damaged, or not UTF-8.
     """
-    with _explained(name), ExitStack() as stack:
-        text = open_bytes(name, open, stack).read().decode("utf-8-sig")
+    with _faults_at(path), open_bytes(path) as stream:
+        text = stream.read().decode("utf-8-sig")
     lines = text.replace("\r\n", "\n").split("\n")
     return lines[:-1] if lines and not lines[-1] else lines
 
 
-def text_of_field(record: Mapping[str, Any], field: str, name: str, number: int) -> str:
-    """Give a field that must hold text, as ids do; a number or null is never taken for text.
+@contextmanager
+def _faults_at(path: str | PathLike[str]) -> Iterator[None]:
+    """Turn whatever a file that cannot be read raises into one error that names it."""
+    try:
+        yield
+    except DataError as error:
+        raise error.at(path) from None
+    except FileNotFoundError:
+        raise DataError("no such file", file=path, remedy="Check the path") from None
+    except IsADirectoryError:
+        raise DataError("is a folder, not a file", file=path, remedy="Name a file in it") from None
+    except PermissionError as error:
+        remedy = "Check the right to read it"
+        raise DataError(str(error.strerror), file=path, remedy=remedy) from None
+    except UnicodeDecodeError as error:
+        remedy = "Save the file as UTF-8"
+        raise DataError(f"not UTF-8 text ({error.reason})", file=path, remedy=remedy) from None
+    except (EOFError, zlib.error, lzma.LZMAError) as error:
+        problem = f"the file is truncated or damaged ({error})"
+        raise DataError(problem, file=path, remedy=_AGAIN) from None
+    except OSError as error:
+        raise DataError(f"cannot be read ({error})", file=path, remedy=_AGAIN) from None
+
+
+# ---- whole
+
+
+def read_values(
+    path: str | PathLike[str],
+    *,
+    ids: Collection[str] = IDS,
+    record: Any = Any,
+    text_lines: bool = False,
+    remedy: str = "Check the path",
+) -> tuple[Any, Source]:
+    """Read a file whole: the list of its records, or its one object from id to value.
+
+    Args:
+        path: any file that `read_records` takes.
+        ids: fields of a record's id; a single object without any of them is not a record.
+        record: the `msgspec` type of a record; where the content does not fit it, values are
+            plain, so that the caller can say what is wrong.
+        text_lines: whether a file that is not JSON is a list of its lines.
+        remedy: what to do about a missing file.
+
+    Returns:
+        The values, and where they came from with the SHA-256 of the file as it is stored.
+    """
+    data, source, name = _read_unpacked(path, remedy)
+    with collector_paused(), _faults_at(path):
+        if data.startswith(_PARQUET) or name.lower().endswith(".parquet") or _delimiter(name):
+            return list(_records(io.BytesIO(data), name)), source
+        return parse_values(data, path, ids=ids, record=record, text_lines=text_lines), source
+
+
+def read_object(path: str | PathLike[str], remedy: str = "Check the path") -> dict[str, Any]:
+    """Read a file that holds one JSON object.
 
     Raises:
-        DataError: it is missing, empty or no text.
+        DataError: it is missing, or holds something else.
+    """
+    value = parse_json(_utf8(_read_unpacked(path, remedy)[0], path), path)
+    if not isinstance(value, dict):
+        raise DataError("is not a JSON object", file=path, remedy=remedy)
+    return value
+
+
+def read_bytes(path: str | PathLike[str], remedy: str = "Check the path") -> tuple[bytes, Source]:
+    """Read a file's unpacked bytes, and the SHA-256 of the file as it is stored."""
+    data, source, _ = _read_unpacked(path, remedy)
+    return data, source
+
+
+def _read_unpacked(path: str | PathLike[str], remedy: str) -> tuple[bytes, Source, str]:
+    place = Path(path)
+    if not place.is_file() and not place.is_fifo():
+        problem = "is a folder, not a file" if place.is_dir() else "no such file"
+        raise DataError(problem, file=path, remedy=remedy)
+    data, name = place.read_bytes(), str(path)
+    source = Source(name, hashlib.sha256(data).hexdigest())
+    if data.startswith(MAGIC_ZIP):
+        with open_zip(io.BytesIO(data), path) as archive:
+            member = only_member(archive, path)
+            with open_member(archive, member, path) as stream:
+                data, name = stream.read(), member.filename
+    try:
+        unpack = next((unpack for magic, unpack in _UNPACK.items() if data.startswith(magic)), None)
+        return (data if unpack is None else unpack(data)), source, name
+    except (*_FAULTS, ValueError) as error:
+        problem = f"the compressed file is truncated or damaged ({error})"
+        raise DataError(problem, file=path, remedy=_AGAIN) from None
+
+
+# ---- JSON in memory
+
+
+def parse_values(
+    data: bytes,
+    path: str | PathLike[str] | None = None,
+    *,
+    ids: Collection[str] = IDS,
+    record: Any = Any,
+    text_lines: bool = False,
+) -> Any:
+    """Parse what a file holds, as `read_values` returns it.
+
+    Raises:
+        DataError: the data is empty, a web page, or broken; the line is named.
+    """
+    data = _utf8(data, path)
+    first = data.lstrip()[:1]
+    if text_lines and first not in (b"[", b"{"):
+        return data.decode("utf-8", "replace").splitlines()
+    try:
+        if first == b"[":
+            return msgspec.json.Decoder(list[record]).decode(data)
+        values: list[Any] = msgspec.json.Decoder(record).decode_lines(data)
+    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+        if first == b"[":
+            return parse_json(data, path)
+        values = _parse_lines(data, path)
+    if len(values) == 1 and isinstance(values[0], dict) and not any(map(values[0].get, ids)):
+        return values[0]
+    return values
+
+
+def parse_json(data: bytes, path: str | PathLike[str] | None = None) -> Any:
+    """Parse one JSON value."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+        pass
+    with _json_faults(path):
+        return json.loads(_text(data, path))
+
+
+def _parse_lines(data: bytes, path: str | PathLike[str] | None) -> list[Any]:
+    """Parse JSON values, one per line or (pretty-printed) one after another."""
+    try:
+        return msgspec.json.Decoder().decode_lines(data)
+    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+        pass
+    text, values, at = _text(data, path), [], 0
+    decode = json.JSONDecoder().raw_decode
+    with _json_faults(path):
+        while (at := _next(text, at)) < len(text):
+            value, at = decode(text, at)
+            values.append(value)
+    return values
+
+
+def _next(text: str, at: int) -> int:
+    """Return the position of the next character that is not blank."""
+    while at < len(text) and text[at] in " \t\r\n":
+        at += 1
+    return at
+
+
+def _utf8(data: bytes, path: str | PathLike[str] | None) -> bytes:
+    """Return UTF-8 bytes without a byte order mark; refuse an empty file and a web page."""
+    if data.startswith(_UTF16):
+        try:
+            data = data.decode("utf-16").encode("utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            raise DataError(f"damaged UTF-16 text ({error.reason})", file=path) from None
+    data = data.removeprefix(codecs.BOM_UTF8)
+    head = data[:4096].lstrip() or data.lstrip()
+    if not head:
+        raise DataError("the file is empty", file=path, remedy="Write it again")
+    if head.startswith(b"<"):
+        remedy = "Download the data itself, not the page around it"
+        raise DataError("got a web page, not JSON", file=path, remedy=remedy)
+    return data
+
+
+def _text(data: bytes, path: str | PathLike[str] | None) -> str:
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        problem = f"not UTF-8 text ({error.reason}, line {line})"
+        raise DataError(problem, file=path, remedy="Save the file as UTF-8") from None
+
+
+@contextmanager
+def _json_faults(path: str | PathLike[str] | None) -> Iterator[None]:
+    try:
+        yield
+    except json.JSONDecodeError as error:
+        cut = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated")
+        problem = "the file is truncated: it ends" if cut else f"broken JSON ({error.msg})"
+        where = f"line {error.lineno}, column {error.colno}"
+        remedy = _AGAIN if cut else "Correct the file, or write it again"
+        raise DataError(f"{problem} at {where}", file=path, remedy=remedy) from None
+    except (RecursionError, ValueError) as error:
+        raise DataError(f"JSON beyond what can be read ({error})", file=path) from None
+
+
+# ---- single fields
+
+
+def text_of_field(record: Mapping[str, Any], field: str, name: str, number: int) -> str:
+    """Return a field that must hold text, as ids do; a number or null is never taken for text.
+
+    Raises:
+        DataError: it is missing, empty or not text.
     """
     value = record.get(field)
     if not isinstance(value, str) or not value.strip():
@@ -74,7 +473,7 @@ def text_of_field(record: Mapping[str, Any], field: str, name: str, number: int)
 
 
 def person_of_field(record: Mapping[str, Any], field: str, name: str, number: int) -> str:
-    """Give a person's name or id, text or a whole number; empty where there is none.
+    """Return a person's name or id, text or a whole number; empty where there is none.
 
     Raises:
         DataError: it is anything else.
@@ -86,80 +485,3 @@ def person_of_field(record: Mapping[str, Any], field: str, name: str, number: in
         remedy = "Write a name or a whole number"
         raise DataError("must be a name", file=name, record=number, field=field, remedy=remedy)
     return str(value)
-
-
-@contextmanager
-def _explained(name: str) -> Iterator[None]:
-    """Say in one error what is wrong with a file."""
-    try:
-        yield
-    except DataError as error:
-        raise error.at(name) from None
-    except FileNotFoundError:
-        raise DataError("no such file", file=name, remedy="Check the path") from None
-    except IsADirectoryError:
-        raise DataError("is a folder, not a file", file=name, remedy="Name a file in it") from None
-    except UnicodeDecodeError as error:
-        remedy = "Save the file as UTF-8"
-        raise DataError(f"not UTF-8 text ({error.reason})", file=name, remedy=remedy) from None
-    except _DAMAGED as error:
-        remedy = "Download or write it again"
-        raise DataError(f"cannot be read ({error})", file=name, remedy=remedy) from None
-
-
-def open_bytes(name: str, opener: Opener, stack: ExitStack) -> IO[bytes]:
-    """Open a path or a zip's member for reading bytes; `stack` closes it.
-
-    Packed files are told by their first bytes, for a cached download has no ending.
-    """
-    inner, _, outer = name.partition("::")
-    if inner.startswith("zip://") and outer:
-        member = inner.removeprefix("zip://")
-        archive = stack.enter_context(open_zip(stack.enter_context(opener(outer, "rb")), outer))
-        if member not in archive.namelist():
-            remedy = f"It holds {', '.join(archive.namelist()[:5])}"
-            raise DataError(f"the zip has no member {member!r}", file=outer, remedy=remedy)
-        stream: IO[bytes] = stack.enter_context(archive.open(member))
-    else:
-        stream = stack.enter_context(opener(name, "rb"))
-    if not stream.seekable():  # a pipe
-        stream = io.BytesIO(stream.read())
-    head = _head(stream)
-    unpack = next((unpack for magic, unpack in _UNPACK.items() if head.startswith(magic)), None)
-    return stream if unpack is None else stack.enter_context(unpack(stream, "rb"))
-
-
-def _head(stream: IO[bytes]) -> bytes:
-    head = stream.read(6)
-    stream.seek(0)
-    return head
-
-
-def _delimiter(name: str) -> str | None:
-    """Tell a table by its ending, a packed file's own ending aside; None for anything else."""
-    stem, ending = os.path.splitext(name.partition("::")[0].lower())
-    if ending in (".gz", ".bz2", ".xz"):
-        ending = os.path.splitext(stem)[1]
-    return _DELIMITERS.get(ending)
-
-
-def _records(stream: IO[bytes], name: str) -> Iterator[dict[str, Any]]:
-    delimiter = _delimiter(name)
-    if delimiter is not None:
-        with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
-            yield from read_table(text, delimiter)
-    elif _head(stream).startswith(_PARQUET):
-        yield from _parquet_rows(stream)
-    else:
-        yield from read_json_records(stream)
-
-
-def _parquet_rows(stream: IO[bytes]) -> Iterator[dict[str, Any]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        for batch in pq.ParquetFile(stream).iter_batches(batch_size=1000):
-            yield from batch.to_pylist()
-    except pa.ArrowException as error:
-        raise OSError(f"no readable Parquet: {str(error).splitlines()[0]}") from None

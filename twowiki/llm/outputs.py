@@ -16,7 +16,7 @@ from typing import Any
 
 from twowiki.data.fields import kind_of
 from twowiki.errors import DataError
-from twowiki.io.json_files import Source, parse_json, parse_values, read_bytes, utf8
+from twowiki.io.records import Source, read_values
 from twowiki.llm.parsing import UNPARSED, ParsedOutput, parse_llm_output
 from twowiki.metric.gold import IN_MEMORY
 from twowiki.metric.predictions import PredictionSet
@@ -38,10 +38,8 @@ def read_llm_outputs(source: str | PathLike[str] | Iterable[Mapping[str, Any]]) 
     """
     if isinstance(source, str | PathLike):
         path: Path | None = Path(source)
-        data, origin = read_bytes(Path(source))
-        data = utf8(data, path)
-        array = data.lstrip()[:1] == b"["
-        records = parse_json(data, path) if array else parse_values(data, path)
+        values, origin = read_values(source)
+        records = [values] if isinstance(values, Mapping) else values
     else:
         path, origin, records = None, Source(IN_MEMORY, ""), list(source)
     outputs: dict[str, Any] = {}

@@ -13,7 +13,7 @@ from typing import Any
 from twowiki.data.fields import FACT_NAMES, TRIPLE_ID_NAMES, TRIPLE_NAMES
 from twowiki.data.schema import Prediction
 from twowiki.errors import DataError
-from twowiki.io.json_files import Source
+from twowiki.io.records import Source
 from twowiki.metric.gold import IN_MEMORY
 from twowiki.metric.gold_sources import GoldSource, open_gold
 from twowiki.metric.predictions import (

@@ -16,7 +16,7 @@ import msgspec
 from twowiki.data.fields import FACT_NAMES, TRIPLE_ID_NAMES, TRIPLE_NAMES, kind_of, listed
 from twowiki.data.schema import TWO_WIKI_TYPES, Example
 from twowiki.errors import DataError
-from twowiki.io.json_files import Source
+from twowiki.io.records import Source
 from twowiki.metric.results import Gold
 
 IN_MEMORY = "in memory"

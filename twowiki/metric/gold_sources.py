@@ -8,29 +8,19 @@ official records, rows, or a `datasets` object. Out: a `GoldReader` with its sou
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from twowiki.data.fields import kind_of
 from twowiki.data.schema import HOTPOT_TYPES, RELEASES, TWO_WIKI_TYPES
-from twowiki.data.sources import find_splits, guess_config, read_raw, sniff
-from twowiki.data.splits import split_of
+from twowiki.data.sources import read_raw
+from twowiki.data.splits import find_splits, guess_config, split_of
 from twowiki.errors import DataError
 from twowiki.io.files import sha256_of
-from twowiki.io.json_files import (
-    Source,
-    collector_paused,
-    parse_json,
-    parse_values,
-    read_bytes,
-    utf8,
-)
+from twowiki.io.records import Source, class_labels, read_values, sniff
 from twowiki.metric.gold import IN_MEMORY, GoldReader, GoldRecord
 
 GoldSource = str | PathLike[str] | Iterable[Any] | Mapping[str, Any]
@@ -100,28 +90,12 @@ def _of_path(
         return TWO_WIKI_TYPES, read_raw(path, split), origin
     if path.is_file() and path.stat().st_size > largest_held:
         return TWO_WIKI_TYPES, read_raw(path), Source(str(source), sha256_of(path), config, split)
-    with collector_paused():
-        data, origin = read_bytes(path)
-        records = _decode(utf8(data, path), path)
+    records, origin = read_values(path, record=GoldRecord)  # contexts stay undecoded
+    records = [records] if isinstance(records, Mapping) else records
     named, folder = split_of(path), path.resolve().parent.name
     config = config or (folder if folder in _TELLING else None)
     origin = origin._replace(config=config, split=split or (named.split if named else None))
     return TWO_WIKI_TYPES, records, origin
-
-
-def _decode(data: bytes, path: Path) -> Sequence[Any]:
-    """Return the records of a file, with undecoded contexts."""
-    array = data.lstrip()[:1] == b"["
-    try:
-        if array:
-            return msgspec.json.Decoder(list[GoldRecord]).decode(data)
-        return msgspec.json.Decoder(GoldRecord).decode_lines(data)
-    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
-        pass  # read again, slowly, for what msgspec refuses and for the line of an error
-    values = parse_json(data, path) if array else parse_values(data, path)
-    if not isinstance(values, list):
-        raise DataError("gold is not a list of records", file=path, remedy=_ORDER)
-    return values
 
 
 def _of_folder(path: Path, config: str | None, split: str | None, largest_held: int) -> _Records:
@@ -214,11 +188,7 @@ def _of_parquet(files: Sequence[Path], origin: Source) -> _Records:
 
 def _labels_in(metadata: Mapping[bytes, bytes] | None) -> Sequence[str]:
     """Return the names of the question types that `datasets` wrote beside the columns."""
-    try:
-        features = json.loads((metadata or {})[b"huggingface"])["info"]["features"]
-        names: Sequence[str] = features["type"]["names"]
-    except (KeyError, TypeError, ValueError):
-        return TWO_WIKI_TYPES
+    names = class_labels(metadata).get("type", TWO_WIKI_TYPES)
     return HOTPOT_TYPES if tuple(names) == HOTPOT_TYPES else names
 
 
@@ -254,15 +224,11 @@ def read_subset(subset: Subset) -> tuple[str, ...]:
 
 
 def _read_file(path: Path) -> list[Any]:
-    data = utf8(read_bytes(path)[0], path)
-    first = data.lstrip()[:1]
-    if first == b"[":
-        values = parse_json(data, path)
-        return list(values)
-    if first == b"{":
-        return parse_values(data, path)
-    lines = data.decode("utf-8", "replace").splitlines()
-    return [line.strip() for line in lines if line.strip()]
+    values, _ = read_values(path, text_lines=True)
+    if isinstance(values, Mapping):
+        return [values]
+    lines = (value.strip() if isinstance(value, str) else value for value in values)
+    return [value for value in lines if value]
 
 
 def _id_of(value: Any, path: Path | None) -> str:

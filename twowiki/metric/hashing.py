@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from twowiki.io.json_files import Source
+from twowiki.io.records import Source
 from twowiki.metric.predictions import PredictionSet
 from twowiki.metric.results import Gold
 

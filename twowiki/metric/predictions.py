@@ -13,20 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from twowiki.data.fields import FACT_NAMES, TRIPLE_NAMES, kind_of, listed
 from twowiki.data.schema import Example, Prediction
 from twowiki.errors import DataError
-from twowiki.io.json_files import (
-    Source,
-    collector_paused,
-    parse_json,
-    parse_values,
-    read_bytes,
-    utf8,
-)
+from twowiki.io.records import Source, collector_paused, read_values
 from twowiki.metric.gold import IN_MEMORY
 
 BLOCKS = ("answer", "sp", "evidence")
@@ -103,29 +95,11 @@ def read_predictions(source: PredictionSource | PredictionSet) -> PredictionSet:
         return source
     if not isinstance(source, str | PathLike):
         return collect_predictions(source, Source(IN_MEMORY, ""))
-    path = Path(source)
     try:
-        if path.suffix.lower() == ".parquet":
-            from twowiki.data.sources import read_raw
-            from twowiki.io.files import sha256_of
-
-            rows = list(read_raw(path))
-            return collect_predictions(rows, Source(str(source), sha256_of(path)))
         with collector_paused():
-            data, origin = read_bytes(path)
-            return collect_predictions(_parse_values(utf8(data, path), path), origin)
+            return collect_predictions(*read_values(source))
     except DataError as error:
-        raise error.at(path) from None
-
-
-def _parse_values(data: bytes, path: Path) -> Any:
-    """Parse the bytes of a file: one JSON value, or one per line."""
-    if data.lstrip()[:1] == b"[":
-        return parse_json(data, path)
-    values = parse_values(data, path)
-    if len(values) == 1 and not (isinstance(values[0], Mapping) and _id_of(values[0])):
-        return values[0]
-    return values
+        raise error.at(source) from None
 
 
 def collect_predictions(value: Any, source: Source) -> PredictionSet:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from twowiki._version import __version__
 from twowiki.data.schema import HOTPOT_TYPES, TWO_WIKI_TYPES
-from twowiki.io.json_files import Source
+from twowiki.io.records import Source
 from twowiki.metric.results import MEASURES, METRIC_NAMES, PARTS, ExampleResult
 from twowiki.metric.settings import ScoreSettings
 

@@ -15,7 +15,7 @@ from typing import Any
 from twowiki.data.aliases import Aliases, AliasTable, read_aliases
 from twowiki.data.schema import Example, Prediction
 from twowiki.errors import DataError, nearest
-from twowiki.io.json_files import Source, collector_paused
+from twowiki.io.records import Source, collector_paused
 from twowiki.metric.diagnostics import Diagnostics, collect_warnings
 from twowiki.metric.gold import IN_MEMORY, GoldReader, GoldRecord, is_hidden
 from twowiki.metric.gold_sources import GoldSource, open_gold, read_subset

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from twowiki.arc_da.sentences import split_question_sentences
-from twowiki.arc_da.sources import files_below, is_zip
+from twowiki.data.splits import files_below
 from twowiki.errors import DataError
+from twowiki.io.archives import is_zip
 from twowiki.io.records import open_bytes, read_records
 
 LONGEST = 1000  # characters of a sentence that is kept: longer ones are tables and menus
@@ -171,7 +172,7 @@ def _base(name: str) -> str:
 
 def _opened(name: str, stack: ExitStack) -> IO[bytes]:
     try:
-        return open_bytes(name, open, stack)
+        return stack.enter_context(open_bytes(name))
     except FileNotFoundError:
         raise DataError("no such file", file=name, remedy="Check the path") from None
     except (OSError, zipfile.BadZipFile) as error:

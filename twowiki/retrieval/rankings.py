@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from twowiki.errors import DataError
-from twowiki.io.json_files import parse_json, parse_values, read_bytes, utf8
+from twowiki.io.records import read_records, read_values
 
 LIST_NAMES = ("titles", "ranked", "retrieved", "documents", "results", "hits")
 FORMAT = (
@@ -34,16 +34,12 @@ def read_rankings(
         DataError: another format, or a document that the corpus lacks.
     """
     place = Path(path)
-    data = utf8(read_bytes(place)[0], place)
-    first = data.lstrip()[:1]
     try:
-        if first == b"[":
-            return _of_records(parse_json(data, place))
-        if first != b"{":
-            return _of_run(data.decode("utf-8", "replace").splitlines(), _titles(corpus, place))
-        values = parse_values(data, place)
-        if len(values) == 1 and _id_of(values[0]) is None:
-            return {name: _list(found, name) for name, found in dict(values[0]).items()}
+        values, _ = read_values(place, text_lines=True)
+        if isinstance(values, Mapping):
+            return {name: _list(found, name) for name, found in values.items()}
+        if values and isinstance(values[0], str):
+            return _of_run(values, _titles(corpus, place))
         return _of_records(values)
     except DataError as error:
         raise error.at(place) from None
@@ -77,9 +73,10 @@ def _titles(corpus: str | PathLike[str] | None, path: Path) -> dict[str, str]:
     if corpus is None:
         raise DataError("a TREC run needs the corpus to know its titles", file=path, remedy=FORMAT)
     place = Path(corpus)
-    data = utf8(read_bytes(place, "Write it with `twowiki corpus`")[0], place)
+    if not place.is_file():
+        raise DataError("no such file", file=corpus, remedy="Write it with `twowiki corpus`")
     titles = {}
-    for number, record in enumerate(parse_values(data, place)):
+    for number, record in read_records(place):
         name, title = _id_of(record), record.get("title") if isinstance(record, Mapping) else None
         if not isinstance(name, str) or not isinstance(title, str):
             raise DataError(

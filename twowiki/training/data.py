@@ -15,7 +15,8 @@ from random import Random
 from typing import Any
 
 from twowiki.data.schema import DEFAULT_CONFIG, Example
-from twowiki.data.sources import find_splits, guess_config, read_examples
+from twowiki.data.sources import read_examples
+from twowiki.data.splits import find_splits, guess_config
 from twowiki.errors import DataError, require_file
 from twowiki.io.files import sha256_of
 from twowiki.training.settings import MultihopSettings
