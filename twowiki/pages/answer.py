@@ -8,7 +8,7 @@ from typing import Any
 from twowiki.data.fields import parse_context
 from twowiki.data.schema import Paragraph
 from twowiki.errors import DataError
-from twowiki.io.json_files import parse_json
+from twowiki.io.records import parse_json
 from twowiki.models.text import split_sentences
 from twowiki.pages.evidence import (
     Edge,

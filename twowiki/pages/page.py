@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from twowiki._version import __version__
-from twowiki.errors import DataError, require_file
-from twowiki.io.json_files import parse_json, read_bytes, utf8
+from twowiki.errors import require_file
+from twowiki.io.records import read_object
 from twowiki.metric.error_analysis import ERROR_TYPES, OUTCOMES, Category, entries
 from twowiki.metric.normalization import CLOSED_ANSWERS, normalize_answer
 from twowiki.metric.report import UNTYPED, Summary
@@ -51,9 +51,7 @@ def read_run(path: Path) -> ShownRun:
     """Read a run's report and curves, from its folder or from report.json itself."""
     path = path / "report.json" if path.is_dir() else path
     require_file(path, "Name the folder that a training run wrote (with report.json in it)")
-    value = parse_json(utf8(read_bytes(path)[0], path), path)
-    if not isinstance(value, dict):
-        raise DataError("is not a run's report", file=path, remedy="Name a training run's folder")
+    value = read_object(path, "Name a training run's folder")
     curves = path.with_name("curves.png")
     return ShownRun(value, curves.read_bytes() if curves.is_file() else b"")
 
