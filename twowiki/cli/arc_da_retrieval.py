@@ -153,7 +153,8 @@ class RetrieveCommand:
         Raises:
             DataError: there is none.
         """
-        from twowiki.arc_da.sources import read_gold_questions, read_multiple_choice, split_named
+        from twowiki.arc_da.sources import read_gold_questions, read_multiple_choice
+        from twowiki.data.splits import split_named
 
         if self.kind == "da":
             return list(read_gold_questions(self.questions, split=self.split).values())

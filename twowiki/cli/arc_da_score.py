@@ -84,12 +84,13 @@ class ArcDaStatsCommand:
     def run(self) -> int:
         """Print the table; return 1 if an id is repeated."""
         from twowiki.arc_da import sources, statistics
+        from twowiki.data.splits import split_named
 
         originals = sources.read_multiple_choice(self.arc) if self.arc else []
         arc = sources.index_by_id(originals) if self.arc else None
         splits = list(sources.find_question_splits(self.source))
         if self.split:
-            splits = [sources.split_named(self.split)]
+            splits = [split_named(self.split)]
         questions = {
             split: list(sources.read_questions(self.source, split=split, arc=arc))
             for split in splits
