@@ -237,17 +237,16 @@ def _planned_lines(checked: CheckedFolder, repo: str) -> Iterator[str]:
     """Yield what would be sent, and what is left out and why."""
     from twowiki.hub.folder_checks import FOLDER_KINDS
 
-    contents = checked.contents
     yield f"would push to {repo}, a {FOLDER_KINDS[checked.kind]}:"
-    for file in contents.files:
+    for file in checked.files:
         yield f"  {_size_text(file.size):>10}  {file.path}"
-    yield f"  {_size_text(contents.size):>10}  in all"
-    if contents.left_out:
-        yield f"left out ({len(contents.left_out)}):"
-    for path, reason in contents.left_out[:LISTED]:
+    yield f"  {_size_text(checked.size):>10}  in all"
+    if checked.left_out:
+        yield f"left out ({len(checked.left_out)}):"
+    for path, reason in checked.left_out[:LISTED]:
         yield f"  {path}: {reason}"
-    if len(contents.left_out) > LISTED:
-        yield f"  and {len(contents.left_out) - LISTED} more"
+    if len(checked.left_out) > LISTED:
+        yield f"  and {len(checked.left_out) - LISTED} more"
     yield from (f"note: {note}" for note in checked.notes)
 
 

@@ -82,44 +82,34 @@ class LeftOut(NamedTuple):
     reason: str
 
 
-class Contents(NamedTuple):
-    """What a push sends and what it leaves out, in the order of the paths."""
-
-    files: tuple[SentFile, ...]
-    left_out: tuple[LeftOut, ...]
-
-    @property
-    def size(self) -> int:
-        """Bytes to send."""
-        return sum(file.size for file in self.files)
-
-    def paths(self) -> set[str]:
-        """Return the paths of the files to send."""
-        return {file.path for file in self.files}
-
-    def with_file(self, path: str, content: bytes) -> Contents:
-        """Add a file, or replace the one of that path."""
-        kept = [file for file in self.files if file.path != path]
-        added = sorted([*kept, SentFile(path, content, len(content))])
-        return Contents(tuple(added), self.left_out)
-
-
 class CheckedFolder(NamedTuple):
     """A folder that may be pushed.
 
     Attributes:
         kind: model, dataset, metric or demo.
         folder: what was checked.
-        contents: what is sent, the card included.
+        files: what is sent, the card included, in the order of the paths.
+        left_out: what is not sent.
         card: the card's text if one is to be written into the folder.
         sdk: of a Space.
     """
 
     kind: str
     folder: Path
-    contents: Contents
+    files: tuple[SentFile, ...]
+    left_out: tuple[LeftOut, ...]
     card: str | None = None
     sdk: str | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes to send."""
+        return sum(file.size for file in self.files)
+
+    @property
+    def paths(self) -> set[str]:
+        """The paths of the files to send."""
+        return {file.path for file in self.files}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -128,8 +118,10 @@ class CheckedFolder(NamedTuple):
 
     def with_card(self, card: str) -> CheckedFolder:
         """Add the card that the folder lacks."""
-        contents = self.contents.with_file("README.md", card.encode())
-        return self._replace(contents=contents, card=card)
+        content = card.encode()
+        kept = [file for file in self.files if file.path != "README.md"]
+        files = sorted([*kept, SentFile("README.md", content, len(content))])
+        return self._replace(files=tuple(files), card=card)
 
     def write_card(self) -> None:
         """Write the card that the folder lacks."""
@@ -159,8 +151,8 @@ def _check_model(folder: Path, repo: str) -> CheckedFolder:
 
     if folder.is_dir():
         folder = model_folder(folder)
-    contents = list_contents(folder, "model")
-    paths = contents.paths()
+    checked = list_files(folder, "model")
+    paths = checked.paths
     _check_weights(folder, paths)
     if not paths.intersection(TOKENIZER_FILES):
         raise DataError(
@@ -169,7 +161,6 @@ def _check_model(folder: Path, repo: str) -> CheckedFolder:
     for setting in ("config.json", "tokenizer_config.json"):
         if setting in paths:
             _check_code(folder, setting, paths)
-    checked = CheckedFolder("model", folder, contents)
     card = card_for(folder, repo)
     return checked if card is None else checked.with_card(card)
 
@@ -251,8 +242,8 @@ def _check_dataset(folder: Path) -> CheckedFolder:
     """Check that a data set's folder is Parquet with a card that describes it."""
     from twowiki.builder.dataset_card import check_dataset_card, read_card, render_dataset_card
 
-    checked = CheckedFolder("dataset", folder, list_contents(folder, "dataset"))
-    shards = [path for path in checked.contents.paths() if path.endswith(".parquet")]
+    checked = list_files(folder, "dataset")
+    shards = [path for path in checked.paths if path.endswith(".parquet")]
     if not shards:
         raise DataError(
             "has no Parquet files", file=folder, remedy="Write them with `twowiki export`"
@@ -279,8 +270,8 @@ def _check_space(folder: Path, kind: str, repo: str) -> CheckedFolder:
     """Check that a Space starts: card, app, requirements; of a metric also its module."""
     from twowiki.builder.dataset_card import read_card
 
-    contents = list_contents(folder, kind)
-    paths = contents.paths()
+    checked = list_files(folder, kind)
+    paths = checked.paths
     header, body = read_card(folder / "README.md")
     if body is None:
         raise DataError("has no README.md with the Space's settings", file=folder)
@@ -302,7 +293,7 @@ def _check_space(folder: Path, kind: str, repo: str) -> CheckedFolder:
             file=folder,
             remedy="Name the repository like the metric's module",
         )
-    return CheckedFolder(kind, folder, contents, sdk=str(sdk))
+    return checked._replace(sdk=str(sdk))
 
 
 def read_text(path: Path) -> str:
@@ -321,8 +312,8 @@ def read_object(path: Path) -> dict[str, Any]:
     return value
 
 
-def list_contents(folder: Path, kind: str) -> Contents:
-    """List what a folder of a kind sends.
+def list_files(folder: Path, kind: str) -> CheckedFolder:
+    """List what a folder of a kind sends, and what is left out.
 
     Raises:
         DataError: there is no such folder, or nothing in it belongs to the kind.
@@ -340,7 +331,7 @@ def list_contents(folder: Path, kind: str) -> Contents:
             files.append(SentFile(name, path, path.stat().st_size))
     if not files:
         raise DataError(f"holds no file of a {kind}", file=folder, remedy="Give another folder")
-    return Contents(tuple(files), tuple(left_out))
+    return CheckedFolder(kind, folder, tuple(files), tuple(left_out))
 
 
 def _walk(folder: Path, root: Path, kind: str) -> Iterator[tuple[Path, str]]:
@@ -377,19 +368,21 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def stale_paths(remote: Iterable[str], contents: Contents, kind: str) -> list[str]:
+def stale_paths(remote: Iterable[str], checked: CheckedFolder) -> list[str]:
     """Return the repository's files that the folder replaces and no longer has.
 
     Of a data set only shards in the folders that are sent: other configs stay.
     """
-    sent = contents.paths()
-    folders = {path.rpartition("/")[0] for path in sent if path.endswith(".parquet")}
+    folders = {""}
+    if checked.kind == "dataset":
+        folders = {path.rpartition("/")[0] for path in checked.paths if path.endswith(".parquet")}
+    patterns = REPLACED.get(checked.kind, ())
     return sorted(
         path
         for path in remote
-        if path not in sent
-        and _matches(path.rpartition("/")[2], REPLACED.get(kind, ()))
-        and path.rpartition("/")[0] in (folders if kind == "dataset" else {""})
+        if path not in checked.paths
+        and path.rpartition("/")[0] in folders
+        and _matches(path.rpartition("/")[2], patterns)
     )
 
 
@@ -411,15 +404,13 @@ def check_no_secrets(files: Iterable[SentFile], tokens: Iterable[str]) -> None:
 
 
 def _find_secret(file: SentFile, own: Sequence[bytes]) -> str:
-    if isinstance(file.content, bytes):
-        return _secret_in(file.content, own)
-    if not file.size:
-        return ""
-    with (
-        file.content.open("rb") as stream,
-        mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content,
-    ):
-        return _secret_in(content, own)
+    content: bytes | mmap.mmap
+    if isinstance(file.content, bytes) or not file.size:
+        content = b"" if isinstance(file.content, Path) else file.content
+    else:
+        with file.content.open("rb") as stream:
+            content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    return _secret_in(content, own)
 
 
 def _secret_in(content: bytes | mmap.mmap, own: Sequence[bytes]) -> str:

@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
@@ -22,18 +22,6 @@ from twowiki.io.templates import render_template
 
 REPO_PLACEHOLDER = "path/or/owner/name"  # what the examples load until a repository is known
 JOINT_METRICS = ("em", "f1", "sp_em", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_f1")
-METRIC_MEANINGS = {
-    "em": "answer, exact match",
-    "f1": "answer, word F1",
-    "sp_em": "supporting sentences, exact match",
-    "sp_f1": "supporting sentences, F1",
-    "evi_em": "evidence triples, exact match",
-    "evi_f1": "evidence triples, F1",
-    "joint_em": "all three together, exact match",
-    "joint_f1": "all three together, F1",
-    "rougeL": "ROUGE-L",
-    "mc_accuracy": "multiple choice, accuracy",
-}
 # how a run's report begins the name of data that is not about the real world, and what it is
 INVENTED = {"made-up examples": "made-up questions", "world ": "questions on a fictional world"}
 RANDOM_START = "tiny-"  # how the names of models that start from random weights begin
@@ -122,21 +110,21 @@ def render_model_card(
         text_format: what a text-to-text model was trained with.
     """
     facts = _Facts(report, config, text_format or {})
+    data = report.get("data") or {}
     return render_template(
         "twowiki.hub",
         "model_card.md",
-        metadata=_metadata(facts),
-        title=facts.title,
+        facts=facts,
+        report=report,
         repo=repo,
-        is_multihop=facts.is_multihop,
-        architecture=facts.architecture or "AutoModel",
-        invented=facts.invented,
-        task=facts.text_format.get("task"),
-        text_format=json.dumps(dict(facts.text_format), indent=2) if facts.text_format else "",
-        training=list(_training_rows(facts)),
+        metadata=_metadata(facts),
+        text_format=json.dumps(dict(facts.text_format), indent=2),
+        start=_public(facts.start),
+        data=[(name, line) for name, value in data.items() if (line := _data_line(value))],
+        steps=_steps_line(facts),
+        hardware=_hardware_line(report.get("hardware") or {}, report.get("cpu_seconds")),
+        command=public_command(report.get("command") or ()),
         scores=_score_table(facts) if facts.metric_names else [],
-        legend=_legend(facts),
-        signature=facts.scores.get("signature"),
     )
 
 
@@ -255,33 +243,6 @@ def _pipeline_tag(facts: _Facts) -> str:
     return "text-generation" if causal else "text2text-generation"
 
 
-def _training_rows(facts: _Facts) -> Iterator[tuple[str, str]]:
-    """Yield the rows of the table about the run: a name and a value each."""
-    report = facts.report
-    if facts.start:
-        yield "started from", _public(facts.start)
-    for name, data in (report.get("data") or {}).items():
-        if isinstance(data, Mapping) and (line := _data_line(data)):
-            yield f"{name} data", line
-        elif isinstance(data, str):
-            yield name, data
-    if report.get("weights"):
-        beside = " beside the word vectors" if "vectors" in facts.run else ""
-        yield "size", f"{report['weights']:,} weights{beside}"
-    if steps := _steps_line(facts):
-        yield "run", steps
-    if metric := facts.run.get("metric_for_best_model"):
-        yield "chosen by", f"{metric} on the validation data"
-    if hardware := report.get("hardware"):
-        yield "hardware", _hardware_line(hardware, report.get("cpu_seconds"))
-    if versions := report.get("versions"):
-        yield "versions", ", ".join(f"{name} {number}" for name, number in versions.items())
-    if report.get("commit"):
-        yield "commit", str(report["commit"])
-    if report.get("command"):
-        yield "command", f"`{public_command(report['command'])}`"
-
-
 def _steps_line(facts: _Facts) -> str:
     report, run = facts.report, facts.run
     parts = [
@@ -300,7 +261,9 @@ def _steps_line(facts: _Facts) -> str:
     return ", ".join(parts)
 
 
-def _data_line(data: Mapping[str, Any]) -> str:
+def _data_line(data: Any) -> str:
+    if not isinstance(data, Mapping):
+        return data if isinstance(data, str) else ""
     parts = [PurePath(str(data.get("source") or "")).name, str(data.get("config") or "")]
     for name in ("examples", "questions", "multiple_choice", "windows", "instances"):
         if isinstance(data.get(name), int):
@@ -362,14 +325,3 @@ def _values(metrics: Mapping[str, float], names: Sequence[str]) -> list[str]:
 
 def _ends(intervals: Mapping[str, Sequence[float]], name: str) -> str:
     return "-".join(f"{end:.1f}" for end in intervals.get(name, ()))
-
-
-def _legend(facts: _Facts) -> str:
-    names = [name for name in facts.metric_names if name in METRIC_MEANINGS]
-    meanings = "; ".join(f"{name}: {METRIC_MEANINGS[name]}" for name in names)
-    parts = [f"0-100. {meanings}." if meanings else "0-100."]
-    if "intervals" in facts.scores:
-        parts.append("Intervals are percentile bootstrap over the questions, 1,000 resamples.")
-    if facts.report.get("ceiling"):
-        parts.append("The ceiling is what gold labels score when decoded as a model's output.")
-    return " ".join(parts)

@@ -75,7 +75,7 @@ def plan_push(folder: str | PathLike[str], repo: str, kind: str = "model") -> Ch
     """
     check_repo_name(repo)
     checked = check_folder(Path(folder), kind, repo)
-    check_no_secrets(checked.contents.files, own_tokens())
+    check_no_secrets(checked.files, own_tokens())
     return checked
 
 
@@ -191,14 +191,14 @@ def _commit(
     # `upload_folder` may split a large folder into several commits; here all or nothing arrives
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
-    repo_type, contents = FOLDER_KINDS[checked.kind], checked.contents
+    repo_type = FOLDER_KINDS[checked.kind]
     head = client.repo_info(repo, repo_type=repo_type, revision=revision)
     remote = [sibling.rfilename for sibling in head.siblings or ()]
-    deleted = stale_paths(remote, contents, checked.kind)
+    deleted = stale_paths(remote, checked)
     done = client.create_commit(
         repo,
         [
-            *(CommitOperationAdd(file.path, file.content) for file in contents.files),
+            *(CommitOperationAdd(file.path, file.content) for file in checked.files),
             *(CommitOperationDelete(path) for path in deleted),
         ],
         commit_message=message,
@@ -212,8 +212,8 @@ def _commit(
         hide_secrets(address),
         str(done.oid),
         done.pr_url is not None or done.oid != head.sha,
-        tuple(file.path for file in contents.files),
-        contents.size,
+        tuple(file.path for file in checked.files),
+        checked.size,
         tuple(deleted),
         done.pr_url and hide_secrets(str(done.pr_url)),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -41,7 +42,7 @@ def parse_paragraphs(text: str) -> list[Paragraph]:
     if text.startswith(("[", "{")):
         paragraphs = _parse_json_context(text)
     else:
-        paragraphs = [_parse_block(block) for block in _blocks(text)]
+        paragraphs = [_parse_block(block) for block in re.split(r"\n\s*\n", text) if block]
     if not paragraphs:
         raise DataError("there are no paragraphs", remedy=PARAGRAPH_FORMAT)
     return paragraphs
@@ -58,22 +59,12 @@ def _parse_json_context(text: str) -> list[Paragraph]:
     return [Paragraph(*one) for one in parse_context(value)]
 
 
-def _parse_block(lines: Sequence[str]) -> Paragraph:
-    title, *rest = lines
-    if not rest:
+def _parse_block(block: str) -> Paragraph:
+    title, *lines = [" ".join(line.split()) for line in block.split("\n")]
+    if not lines:
         problem = f"the paragraph {title!r} has no text below its title"
         raise DataError(problem, remedy=PARAGRAPH_FORMAT)
-    return Paragraph(title, tuple(split_sentences(" ".join(rest), [title])))
-
-
-def _blocks(text: str) -> list[list[str]]:
-    blocks: list[list[str]] = [[]]
-    for line in text.split("\n"):
-        if line.strip():
-            blocks[-1].append(" ".join(line.split()))
-        elif blocks[-1]:
-            blocks.append([])
-    return [block for block in blocks if block]
+    return Paragraph(title, tuple(split_sentences(" ".join(lines), [title])))
 
 
 def render_paragraphs(paragraphs: Sequence[Paragraph]) -> str:

@@ -71,30 +71,24 @@ def render_page(
     style = f"\n{evidence_style()}{_resource('report.css')}"
     script = f"\n{_resource('report.js')}"
     whole = Summary(report.n, report.metrics, report.intervals)
-    return (
-        page_templates()
-        .get_template("report.html")
-        .render(
-            title=title,
-            version=__version__,
-            policy=_policy(style, script),
-            style=style,
-            script=script,
-            report=report,
-            seed=seed,
-            parts=PARTS,
-            part_names=PART_NAMES,
-            metric_names=METRIC_NAMES,
-            groups=[*report.types.items(), ("all", whole)],
-            types=list(report.types),
-            outcomes=_counts_table(OUTCOMES, findings, "outcome"),
-            errors=_counts_table(ERROR_TYPES, findings, "error"),
-            run=None if run is None else _run_values(run),
-            type_options=[(name, name.replace("_", " ")) for name in report.types],
-            outcome_options=_present(OUTCOMES, findings.outcomes),
-            error_options=_present(ERROR_TYPES, findings.error_types),
-            examples=[_example_values(shown, findings) for shown in findings.shown],
-        )
+    template = page_templates().get_template("report.html")
+    return template.render(
+        title=title,
+        version=__version__,
+        policy=_policy(style, script),
+        style=style,
+        script=script,
+        report=report,
+        seed=seed,
+        parts=PARTS,
+        part_names=PART_NAMES,
+        metric_names=METRIC_NAMES,
+        groups=[*report.types.items(), ("all", whole)],
+        types=list(report.types),
+        outcomes=_counts_table(OUTCOMES, findings, "outcome"),
+        errors=_counts_table(SIGNS, findings, "error"),
+        run=None if run is None else _run_values(run),
+        examples=[_example_values(shown, findings) for shown in findings.shown],
     )
 
 
@@ -134,11 +128,6 @@ def _counts_table(
                  "shown": shown[kind.key]}
             )  # fmt: skip
     return {"field": field, "rows": rows}
-
-
-def _present(kinds: Sequence[Category], counts: Counter[tuple[str, str]]) -> list[tuple[str, str]]:
-    keys = {key for _, key in counts}
-    return [(kind.key, kind.name) for kind in kinds if kind.key in keys]
 
 
 def _example_values(shown: Shown, findings: ReportFindings) -> dict[str, Any]:
