@@ -86,7 +86,7 @@ def render_page(
         groups=[*report.types.items(), ("all", whole)],
         types=list(report.types),
         outcomes=_counts_table(OUTCOMES, findings, "outcome"),
-        errors=_counts_table(SIGNS, findings, "error"),
+        errors=_counts_table(ERROR_TYPES, findings, "error"),
         run=None if run is None else _run_values(run),
         examples=[_example_values(shown, findings) for shown in findings.shown],
     )
