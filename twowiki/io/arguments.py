@@ -15,7 +15,7 @@ import math
 import operator
 import sys
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields
 from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -112,7 +112,7 @@ def parse_arguments(
 
 def parse_flags(
     parser: argparse.ArgumentParser,
-    classes: type | tuple[type, ...],
+    cls: type,
     argv: Sequence[str] | None = None,
     *,
     renamed: Mapping[str, str] | None = None,
@@ -120,32 +120,20 @@ def parse_flags(
     """Return the values that a command line sets, by field; those that it leaves out are absent.
 
     Args:
-        parser: a parser with the fields of all classes; what else it has is returned as parsed.
-        classes: one dataclass or several.
+        parser: a parser with the fields of the class; what else it has is returned as parsed.
+        cls: a dataclass.
         argv: the command line (default: that of the process).
         renamed: retired names, each with the new one or with a sentence.
     """
     tokens = _normalized(parser, list(sys.argv[1:] if argv is None else argv), renamed or {})
     values = vars(parser.parse_intermixed_args(tokens))
-    for cls in classes if isinstance(classes, tuple) else (classes,):
-        for one, kind in _typed_fields(cls):
-            if one.name in values:
-                try:
-                    values[one.name] = _value(one, kind, values[one.name], text=True)
-                except ValueError as error:
-                    options = next(a.option_strings for a in parser._actions if a.dest == one.name)
-                    name = options[0] if options else one.name.upper()
-                    raise DataError(f"{name} {error}") from None
-    return values
+    return values | _values(cls, values, parser=parser)
 
 
 def read_settings_file(
-    path: str | Path,
-    classes: type | tuple[type, ...],
-    *,
-    renamed: Mapping[str, str] | None = None,
+    path: str | Path, cls: type, *, renamed: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Return the settings of a YAML file; a name that no class has is refused."""
+    """Return the settings of a YAML file by field; a name that the class has not is refused."""
     import yaml
 
     require_file(path, "Name an existing YAML file of settings")
@@ -155,38 +143,31 @@ def read_settings_file(
         raise DataError(f"is not valid YAML: {error}", file=path) from error
     if not isinstance(values, dict):
         raise DataError("is not a mapping of settings", file=path, remedy="Write `name: value`")
-    values = {str(name): value for name, value in values.items()}
-    check_names(values, classes, file=path, renamed=renamed)
-    for cls in classes if isinstance(classes, tuple) else (classes,):
-        values |= _values(cls, values, file=path)
-    return values
+    check_names(values, cls, path, renamed or {})
+    return _values(cls, values, file=path)
+
+
+def from_values(cls: type[T], values: Mapping[str, Any], *, flags: bool = False) -> T:
+    """Return an instance made from values by name; types, choices and ranges are checked."""
+    check_names(values, cls)
+    for one in fields(cls):  # type: ignore[arg-type]
+        if one.name not in values and one.default is one.default_factory is MISSING:
+            name = f"--{_names(one, '-')[0]}" if flags else one.name
+            raise DataError(f"{name} is required")
+    return cls(**_values(cls, values))
 
 
 def check_names(
     values: Mapping[str, Any],
-    classes: type | tuple[type, ...],
-    *,
+    cls: Any,
     file: str | Path | None = None,
     renamed: Mapping[str, str] | None = None,
 ) -> None:
     """Raise where a name is a retired one, or the name of no field, with the nearest one."""
-    several = classes if isinstance(classes, tuple) else (classes,)
-    known = [one.name for cls in several for one in fields(cls)]
-    for name in values:
+    known = [one.name for one in fields(cls)]
+    for name in map(str, values):
         if name not in known:
-            raise _unknown_name("unknown setting", name, known, renamed or {}, file=file)
-
-
-def from_values(
-    cls: type[T], values: Mapping[str, Any], *, file: str | Path | None = None, flags: bool = False
-) -> T:
-    """Return an instance made from values by name; types, choices and ranges are checked."""
-    check_names(values, cls, file=file)
-    for one in fields(cls):  # type: ignore[arg-type]
-        if one.name not in values and one.default is one.default_factory is MISSING:
-            name = f"--{_names(one, '-')[0]}" if flags else one.name
-            raise DataError(f"{name} is required", file=file)
-    return cls(**_values(cls, values, file=file))
+            raise _unknown_name("unknown setting", name, known, renamed or {}, file)
 
 
 def settings_of(cls: type[T], source: Any, **changes: Any) -> T:
@@ -203,11 +184,6 @@ def check_values(settings: Any) -> None:
 def to_dict(settings: Any) -> dict[str, Any]:
     """Return the fields of an instance as plain values, which JSON and YAML can hold."""
     return {one.name: _plain(getattr(settings, one.name)) for one in fields(settings)}
-
-
-def _typed_fields(cls: Any) -> Iterator[tuple[Field[Any], Any]]:
-    hints = get_type_hints(cls)
-    return ((one, hints[one.name]) for one in fields(cls))
 
 
 def _names(one: Field[Any], style: str) -> list[str]:
@@ -265,7 +241,7 @@ def _normalized(
     parser: argparse.ArgumentParser, argv: list[str], renamed: Mapping[str, str]
 ) -> list[str]:
     """Return a command line with each flag as the parser spells it, and without true and false."""
-    known = {option.replace("_", "-"): option for option in parser._option_string_actions}
+    known = {_dashed(option): option for option in parser._option_string_actions}
     positional = any(not action.option_strings for action in parser._actions)
     words = {"true": True, "false": False} if positional else SWITCH
     tokens: list[str] = []
@@ -280,10 +256,9 @@ def _normalized(
             else:
                 tokens.append(token)
             continue
-        option = known.get(name.replace("_", "-"))
+        option = known.get(_dashed(name))
         if option is None:
-            listed = list(parser._option_string_actions)
-            raise _unknown_name("unknown option", name, listed, renamed)
+            raise _unknown_name("unknown option", name, known.values(), renamed)
         action = parser._option_string_actions[option]
         if isinstance(action.const, bool) and equals:
             if value.lower() not in SWITCH:
@@ -305,30 +280,46 @@ def _switch(parser: argparse.ArgumentParser, action: argparse.Action, value: boo
 def _unknown_name(
     what: str,
     name: str,
-    known: Sequence[str],
+    known: Iterable[str],
     renamed: Mapping[str, str],
     file: str | Path | None = None,
 ) -> DataError:
-    retired = {old.replace("_", "-"): new for old, new in renamed.items()}
-    new = retired.get(name.lstrip("-").replace("_", "-"))
+    """Return the error that names the new name of a retired setting, or the nearest one."""
+    new = {_dashed(old): new for old, new in renamed.items()}.get(_dashed(name).lstrip("-"))
     if new is not None:
         remedy = new if " " in new else f"It is now {new}"
         return DataError(f"{name} is the former name of a setting", file=file, remedy=remedy)
-    near = nearest(name.replace("_", "-"), [other.replace("_", "-") for other in known])
-    spelled = next((other for other in known if other.replace("_", "-") == near), None)
-    remedy = f"Did you mean {spelled}?" if spelled else "--help lists what there is"
+    spellings = {_dashed(other): other for other in known}
+    near = nearest(_dashed(name), spellings)
+    remedy = f"Did you mean {spellings[near]}?" if near else "--help lists what there is"
     return DataError(f"{what} {name}", file=file, remedy=remedy)
 
 
-def _values(cls: Any, values: Mapping[str, Any], file: str | Path | None = None) -> dict[str, Any]:
-    """Return the values of a class's fields, converted and checked."""
+def _dashed(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def _values(
+    cls: Any,
+    values: Mapping[str, Any],
+    *,
+    file: str | Path | None = None,
+    parser: argparse.ArgumentParser | None = None,
+) -> dict[str, Any]:
+    """Return the values of a class's fields, converted and checked; a parser's values are text."""
     result = {}
-    for one, kind in _typed_fields(cls):
+    hints = get_type_hints(cls)
+    for one in fields(cls):
         if one.name in values:
             try:
-                result[one.name] = _value(one, kind, values[one.name])
+                value = values[one.name]
+                result[one.name] = _value(one, hints[one.name], value, text=parser is not None)
             except ValueError as error:
-                raise DataError(str(error), file=file, field=one.name) from None
+                if parser is None:
+                    raise DataError(str(error), file=file, field=one.name) from None
+                options = next(a.option_strings for a in parser._actions if a.dest == one.name)
+                name = options[0] if options else one.name.upper()
+                raise DataError(f"{name} {error}") from None
     return result
 
 
