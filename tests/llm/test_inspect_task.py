@@ -124,7 +124,8 @@ def test_the_question_is_asked_as_the_prompt_command_asks(tmp_path: Path) -> Non
     [
         ({"source": "nowhere.json"}, "no such file"),
         ({"shots": 2}, "shots_from"),
-        ({"version": 3}, "unknown version"),
+        ({"version": 3}, "version.*not one of 1.1"),
+        ({"verzion": 1.1}, "unknown setting verzion"),
         ({"form": "open-book"}, "unknown form"),
     ],
 )

@@ -13,7 +13,14 @@ from twowiki.cli.main import main
 from twowiki.data.schema import Example, parse_record
 from twowiki.errors import DataError
 from twowiki.llm.parsing import parse_llm_output
-from twowiki.llm.prompts import FORMS, draw_shots, instructions, messages_for, prompt_for, reply_of
+from twowiki.llm.prompts import (
+    PROMPT_FORMS,
+    draw_shots,
+    gold_reply,
+    instructions,
+    messages_for,
+    prompt_for,
+)
 
 
 def example(**fields: Any) -> Example:
@@ -21,7 +28,7 @@ def example(**fields: Any) -> Example:
     return parse_record(gold(**{"context": [*gold()["context"], *extra], **fields}))
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", PROMPT_FORMS)
 def test_what_a_form_shows(form: str) -> None:
     text = prompt_for(example(), form)
     assert "Where was the mother of Tavik Orrel born?" in text
@@ -48,10 +55,10 @@ def test_gold_context_needs_gold() -> None:
         instructions("open-book")
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", PROMPT_FORMS)
 def test_the_reply_that_is_asked_for_is_read_back(form: str) -> None:
     asked = example()
-    found = parse_llm_output(reply_of(asked, form))
+    found = parse_llm_output(gold_reply(asked, form))
     assert found.answer == "Brinmoor"
     assert found.triples == [tuple(triple) for triple in asked.evidences]
     facts = None if form == "closed-book" else [tuple(fact) for fact in asked.supporting_facts]
@@ -65,7 +72,7 @@ def test_demonstrations() -> None:
     assert {shot.type for shot in shots} == {example.type for example in golds}
     chat = messages_for(example(), "full-context", shots)
     assert [message["role"] for message in chat] == ["system", *["user", "assistant"] * 4, "user"]
-    assert chat[2]["content"] == reply_of(shots[0], "full-context")
+    assert chat[2]["content"] == gold_reply(shots[0], "full-context")
     with pytest.raises(DataError, match="99 demonstrations"):
         draw_shots(golds, 99, seed=1)
 
@@ -85,7 +92,7 @@ def test_the_command_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     replies = tmp_path / "replies.jsonl"
     replies.write_text(
         "".join(
-            json.dumps({"id": one["_id"], "output": reply_of(parse_record(one), "full-context")})
+            json.dumps({"id": one["_id"], "output": gold_reply(parse_record(one), "full-context")})
             + "\n"
             for one in golds
         )

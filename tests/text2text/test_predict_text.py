@@ -15,16 +15,16 @@ from twowiki.arc_da.schema import Question
 from twowiki.cli.main import main
 from twowiki.data.schema import to_official
 from twowiki.errors import DataError
+from twowiki.llm.prompts import (
+    ScienceQuestion,
+    draw_science_shots,
+    parse_science_answer,
+    science_messages,
+    science_prompt,
+    shortest_answer,
+)
 from twowiki.text2text import prediction as asking
 from twowiki.text2text.arc_da_format import Format
-from twowiki.text2text.arc_da_prompts import (
-    Asked,
-    draw_shots,
-    messages_for,
-    prompt_for,
-    read_answer,
-    shown_answer,
-)
 from twowiki.text2text.chat_format import Codec, write_format
 from twowiki.text2text.loading import make_model, make_tokenizer
 from twowiki.text2text.prompting import ArcDaBooklet, TwoWikiBooklet, shortened
@@ -109,28 +109,32 @@ def predict(model: Path, data: Path, out: Path, *flags: object, task: str = "arc
     ],
 )
 def test_the_short_answer_in_a_chatty_one(said: str, answer: str) -> None:
-    assert read_answer(said) == answer
+    assert parse_science_answer(said) == answer
 
 
 def test_prompts_with_and_without_demonstrations() -> None:
-    asked = Asked("What  melts ice?", ("Heat does.",))
-    shot = Asked("Solved?", (), "sun")
-    chat = messages_for(asked, [shot])
+    asked = ScienceQuestion("What  melts ice?", ("Heat does.",))
+    shot = ScienceQuestion("Solved?", (), "sun")
+    chat = science_messages(asked, [shot])
     assert [one["role"] for one in chat] == ["system", "user", "assistant", "user"]
     assert chat[2]["content"] == "sun"
     assert chat[3]["content"] == "Facts: Heat does.\nQuestion: What melts ice?"
-    assert prompt_for(asked, [shot]).endswith(
+    assert science_prompt(asked, [shot]).endswith(
         "Question: Solved?\nAnswer: sun\n\nFacts: Heat does.\nQuestion: What melts ice?\nAnswer:"
     )
-    assert len(messages_for(asked)) == 2
+    assert len(science_messages(asked)) == 2
 
 
 def test_demonstrations_are_drawn_from_the_seed_and_show_a_short_answer() -> None:
     pool = [Question(f"t{n}", None, "Q?", ("a b", "c", "d")) for n in range(9)]
-    assert draw_shots(pool, 3, 1) == draw_shots(pool, 3, 1) != draw_shots(pool, 3, 2)
-    assert shown_answer(pool[0]) == "c"
-    with pytest.raises(DataError, match="10 demonstrations wanted, 9 questions"):
-        draw_shots([*pool, Question("t9", None, "Q?")], 10, 0)
+    assert (
+        draw_science_shots(pool, 3, 1)
+        == draw_science_shots(pool, 3, 1)
+        != draw_science_shots(pool, 3, 2)
+    )
+    assert shortest_answer(pool[0]) == "c"
+    with pytest.raises(DataError, match="10 demonstrations requested, but only 9"):
+        draw_science_shots([*pool, Question("t9", None, "Q?")], 10, 0)
 
 
 def test_a_language_model_is_asked_and_every_word_kept(
@@ -147,7 +151,7 @@ def test_a_language_model_is_asked_and_every_word_kept(
     assert prompt.endswith("<|assistant|>")
     said = json.loads(out.read_text("utf-8"))
     assert list(said) == [f"q{n}" for n in range(5)]
-    assert all(read_answer(one["output"]) == said[one["id"]] for one in records[1:])
+    assert all(parse_science_answer(one["output"]) == said[one["id"]] for one in records[1:])
     printed = capsys.readouterr()
     assert "arc_da|f1:squad" in printed.out
     assert "5 predictions (prompted)" in printed.err

@@ -137,9 +137,9 @@ def _read_questions(options: PredictOptions, speaker: Speaker) -> tuple[list[Any
 
 def _read_arc_da(options: PredictOptions, trained: Any) -> tuple[list[Any], Booklet]:
     from twowiki.arc_da.sources import find_question_splits, read_gold_questions
+    from twowiki.llm.prompts import draw_science_shots
     from twowiki.retrieval.arc_da_contexts import read_contexts
     from twowiki.text2text.arc_da_format import Format
-    from twowiki.text2text.arc_da_prompts import draw_shots
     from twowiki.text2text.prompting import ArcDaBooklet
 
     splits = find_question_splits(options.data)
@@ -152,7 +152,7 @@ def _read_arc_da(options: PredictOptions, trained: Any) -> tuple[list[Any], Book
     pool = list(read_gold_questions(options.shots_from).values()) if options.shots else []  # type: ignore[arg-type]
     ids = {question.question_id for question in questions}
     others = [question for question in pool if question.question_id not in ids]
-    shots = draw_shots(others, options.shots, options.seed)
+    shots = draw_science_shots(others, options.shots, options.seed)
     contexts: dict[str, Sequence[str]] = {}
     for name in options.contexts:
         contexts |= read_contexts(name)

@@ -2,14 +2,16 @@
 
 In: JSON lines (or an array) of `{"id": ..., "output": "raw text"}`; the names `text`, `response`,
 `completion`, `generated_text`, `content` and the files of batch services (`custom_id`,
-`response.body.choices`) are understood too. Out: a `PredictionSet` whose notes say how many
-outputs were read in which form, and how many could not be read.
+`response.body.choices`) are accepted too. Out: a `PredictionSet` whose notes count the outputs by
+the form they were parsed in, and those that could not be parsed. Records without an id, and files
+without any text, are refused.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -24,14 +26,16 @@ from twowiki.metric.predictions import PredictionSet
 ID_NAMES = ("id", "_id", "custom_id", "qid", "question_id")
 TEXT_NAMES = ("output", "text", "response", "completion", "generated_text", "content", "message",
               "model_output", "raw", "body", "choices")  # fmt: skip
-FORMAT = 'Write one object a line: {"id": "the question\'s id", "output": "the model\'s raw text"}'
+_FORMAT = (
+    'Write one object per line: {"id": "the question\'s id", "output": "the model\'s raw text"}'
+)
 
 
 def read_llm_outputs(source: str | PathLike[str] | Iterable[Mapping[str, Any]]) -> PredictionSet:
-    """Read a model's raw outputs.
+    """Read the raw outputs of a model.
 
     Args:
-        source: a file, or records with an id and a text. Of two records of one id the last counts.
+        source: a file, or records with an id and a text; the last record of an id counts.
 
     Raises:
         DataError: a record without an id, or no record with a text.
@@ -44,34 +48,28 @@ def read_llm_outputs(source: str | PathLike[str] | Iterable[Mapping[str, Any]]) 
         path, origin, records = None, Source(IN_MEMORY, ""), list(source)
     outputs: dict[str, Any] = {}
     for number, record in enumerate(records):
-        name = _id_of(record, number, path)
-        outputs[name] = _text_of(record)
+        outputs[_id_of(record, number, path)] = _text_of(record)
     if outputs and all(text is None for text in outputs.values()):
-        raise DataError("no record has a model's text", file=path, remedy=FORMAT)
+        raise DataError("no record has a model's text", file=path, remedy=_FORMAT)
     parsed = {name: parse_llm_output(text) for name, text in outputs.items()}
-    return PredictionSet(
-        {name: output.answer for name, output in parsed.items()},
-        {name: output.facts for name, output in parsed.items()},
-        {name: output.triples for name, output in parsed.items()},
-        origin,
-        repeated=len(records) - len(outputs),
-        notes=(_note(parsed),),
-    )
+    predictions = {name: output.prediction for name, output in parsed.items()}
+    found = PredictionSet.of_typed(predictions, origin, len(records) - len(outputs))
+    return replace(found, absent=(), notes=(_note(parsed),))
 
 
 def _id_of(record: Any, number: int, path: Path | None) -> str:
     if not isinstance(record, Mapping):
         problem = f"expected an object, got {kind_of(record)}"
-        raise DataError(problem, file=path, record=f"number {number}", remedy=FORMAT)
+        raise DataError(problem, file=path, record=f"number {number}", remedy=_FORMAT)
     name = next((record[key] for key in ID_NAMES if record.get(key) is not None), None)
     if not isinstance(name, str):
         found = "no id" if name is None else f"the id is {kind_of(name)}, not a text"
-        raise DataError(found, file=path, record=f"number {number}", field="id", remedy=FORMAT)
+        raise DataError(found, file=path, record=f"number {number}", field="id", remedy=_FORMAT)
     return name
 
 
 def _text_of(record: Any) -> Any:
-    """Find the model's text in a record: under a known name, however deep a service put it."""
+    """Return the model's text: the value under a known name, however deeply it is nested."""
     for _ in range(8):
         if isinstance(record, list):
             record = record[0] if record else None
@@ -85,7 +83,7 @@ def _text_of(record: Any) -> Any:
 
 
 def _note(parsed: Mapping[str, ParsedOutput]) -> str:
-    """Say how many outputs were read, in which form."""
+    """Return how many outputs were parsed, by form."""
     forms = Counter(output.form for output in parsed.values())
     failed = [name for name, output in parsed.items() if output.form == UNPARSED]
     first = f" (first: {failed[0]})" if failed else ""

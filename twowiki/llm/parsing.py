@@ -1,9 +1,9 @@
-"""One raw text of a language model into answer, supporting sentences and triples. Tolerant, pure.
+"""The output of a language model as answer, supporting sentences and triples. Tolerant, pure.
 
-In: what a model wrote: JSON (fenced, in prose, single-quoted, cut off), or text with headings such
-as `Answer:`. Out: a `ParsedOutput` that says which form was found. Reasoning between <think> tags
-is passed over, and where a text holds several answers, the last one counts. What cannot be read
-is None, never guessed.
+In: a model's text: JSON (fenced, in prose, single-quoted, cut off), or text with headings such as
+`Answer:`. Out: a `ParsedOutput` with the form that was found. Reasoning between <think> tags is
+skipped, and of several answers in one text the last one counts. What cannot be read is None,
+never guessed; nothing is raised.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from twowiki.data.schema import Prediction
 from twowiki.metric.normalization import as_index
 
 JSON, CUT, HEADINGS, BARE, UNPARSED = "json", "cut_json", "headings", "bare", "unparsed"
-NAMES = {
+_NAMES = {
     "answer": ("answer", "final_answer", "finalanswer", "short_answer", "prediction"),
     "facts": ("supporting_facts", "supporting_sentences", "supporting_fact", "sp", "supports",
               "support", "facts"),
     "triples": ("evidences", "evidence", "evidence_triples", "triples", "reasoning_triples"),
 }  # fmt: skip
-_PART = {name: part for part, names in NAMES.items() for name in names}
+_PART = {name: part for part, names in _NAMES.items() for name in names}
 _FACT_NAMES = (
     ("title", "paragraph", "document", "page"),
     ("sent_id", "sentence_id", "sentence_index", "sentence", "index", "sent", "id"),
@@ -48,14 +48,14 @@ _FACT = re.compile(
 )
 _QUOTED = re.compile(r'"answer"\s*:\s*"((?:[^"\\]|\\.)*)"', re.IGNORECASE)
 _NO_MORE = re.compile(r",\s*(?=[}\]])")
-_LONGEST_BARE = 12  # words of a text without any form that still is an answer
+_LONGEST_BARE = 12  # words of a text without any form that still counts as an answer
 _LONGEST_LINE = 500  # characters of a supporting sentence or a triple written as text
-_MOST_TRIES = 50  # opening braces of one text that lead to no object
-_LONGEST_OBJECT = 50_000  # characters of an object that is no proper JSON
+_MOST_TRIES = 50  # opening braces in a text that do not open an object
+_LONGEST_OBJECT = 50_000  # characters of an object that is not valid JSON
 
 
 class ParsedOutput(NamedTuple):
-    """What a model's text says; None for a part that it leaves out."""
+    """The parts of a model's output; None for a part that it leaves out."""
 
     answer: str | None
     facts: list[tuple[Any, ...]] | None
@@ -70,23 +70,23 @@ class ParsedOutput(NamedTuple):
 
 
 def parse_llm_output(text: Any) -> ParsedOutput:
-    """Read one output.
+    """Parse one output.
 
     Args:
-        text: the raw text, or an object that was JSON already.
+        text: the raw text, or an object that was parsed already.
     """
     if isinstance(text, Mapping):
         found = _of_mapping(text, JSON)
         return found or ParsedOutput(None, None, None, UNPARSED)
     if not isinstance(text, str):
         return ParsedOutput(None, None, None, UNPARSED)
-    said = _END_OF_THINKING.split(_THINKING.sub(" ", text))[-1].strip()
-    found = _of_json(said) or _of_headings(said) or _of_bare(said)
+    reply = _END_OF_THINKING.split(_THINKING.sub(" ", text))[-1].strip()
+    found = _of_json(reply) or _of_headings(reply) or _of_bare(reply)
     return found or ParsedOutput(None, None, None, UNPARSED)
 
 
 def _of_json(text: str) -> ParsedOutput | None:
-    """Take the last object in the text that has a field we know."""
+    """Parse the last object in the text that has a known field."""
     last = None
     for value in _objects(text):
         last = _of_mapping(value, JSON) or last
@@ -120,7 +120,7 @@ def _objects(text: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _closing(text: str, start: int) -> int | None:
-    """Give the place after the brace that closes the one at `start`; quotes are respected."""
+    """Return the position after the brace that closes the one at `start`, quotes respected."""
     depth, quote, at = 0, "", start
     stop = min(len(text), start + _LONGEST_OBJECT)
     while at < stop:
@@ -143,7 +143,7 @@ def _closing(text: str, start: int) -> int | None:
 
 
 def _leniently(text: str) -> Any:
-    """Read an object with trailing commas, or one written as Python writes it."""
+    """Parse an object with trailing commas, or one in Python's notation."""
     try:
         return json.loads(_NO_MORE.sub("", text), strict=False)
     except (ValueError, RecursionError):
@@ -174,7 +174,7 @@ def _of_mapping(value: Mapping[Any, Any], form: str) -> ParsedOutput | None:
 
 
 def _answer(value: Any) -> str | None:
-    """Give an answer as text: truth values are yes and no, several answers are listed."""
+    """Return an answer as text: booleans are yes and no, several answers are listed."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
@@ -188,7 +188,7 @@ def _answer(value: Any) -> str | None:
 
 
 def _entries(value: Any, read: Any) -> list[tuple[Any, ...]] | None:
-    """Read each entry of a list, a text of lines, or one entry alone."""
+    """Parse each entry of a list, a text of lines, or a single entry."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -204,14 +204,14 @@ def _entries(value: Any, read: Any) -> list[tuple[Any, ...]] | None:
 
 
 def _is_one(value: Sequence[Any]) -> bool:
-    """Tell a flat fact or triple, `["Title", 0]` or `["s", "r", "o"]`, from a list of texts."""
+    """Return whether a list is one fact or triple, `["Title", 0]` or `["s", "r", "o"]`."""
     return (len(value) == 2 and isinstance(value[1], int)) or (
         len(value) == 3 and not any(_separated(str(entry)) for entry in value)
     )
 
 
 def _fact(entry: Any) -> tuple[Any, ...] | None:
-    """Read a supporting sentence: a pair, an object, or a text (`Title, 0`, `Title [0]`)."""
+    """Parse a supporting sentence: a pair, an object, or a text (`Title, 0`, `Title [0]`)."""
     if isinstance(entry, Mapping):
         entry = _by_names(entry, _FACT_NAMES)
     if isinstance(entry, list | tuple) and len(entry) == 2 and isinstance(entry[0], str):
@@ -225,7 +225,7 @@ def _fact(entry: Any) -> tuple[Any, ...] | None:
 
 
 def _triple(entry: Any) -> tuple[Any, ...] | None:
-    """Read a triple: a list, an object, or a text (`(s, r, o)`, `s | r | o`, `s -> r -> o`)."""
+    """Parse a triple: a list, an object, or a text (`(s, r, o)`, `s | r | o`, `s -> r -> o`)."""
     if isinstance(entry, Mapping):
         entry = _by_names(entry, _TRIPLE_NAMES)
     if isinstance(entry, str) and len(entry) <= _LONGEST_LINE:
@@ -237,7 +237,7 @@ def _triple(entry: Any) -> tuple[Any, ...] | None:
 
 
 def _separated(text: str) -> list[str] | None:
-    """Cut a text in three, at the first separator that does so."""
+    """Split a text in three, at the first separator that does so."""
     for separator in (r"\s*\|\s*", r"\s*(?:-+>|\u2192|\t)\s*", r"\s*;\s*", r"\s*,\s+"):
         parts = re.split(separator, text)
         if len(parts) == 3 and all(parts):
@@ -257,7 +257,7 @@ def _plain(line: str) -> str:
 
 
 def _of_headings(text: str) -> ParsedOutput | None:
-    """Read `Answer: ...`, `Supporting facts:` and `Evidence:` with the lines that follow them."""
+    """Parse `Answer: ...`, `Supporting facts:` and `Evidence:` with the lines that follow them."""
     parts: dict[str, list[str]] = {}
     current = None
     for line in text.splitlines():
@@ -269,9 +269,9 @@ def _of_headings(text: str) -> ParsedOutput | None:
         elif current:
             parts[current].append(line)
     if "answer" not in parts:
-        said = _ANSWER_IS.findall(text)
-        if said:
-            parts["answer"] = [said[-1].rstrip(". ")]
+        stated = _ANSWER_IS.findall(text)
+        if stated:
+            parts["answer"] = [stated[-1].rstrip(". ")]
     if not parts:
         return None
     lines = [line for line in parts.get("answer", ()) if line.strip()]
@@ -284,7 +284,7 @@ def _of_headings(text: str) -> ParsedOutput | None:
 
 
 def _lines(lines: Sequence[str] | None, read: Any) -> list[tuple[Any, ...]] | None:
-    """Read the lines under a heading; a list in JSON is read as such."""
+    """Parse the lines under a heading; a list in JSON is parsed as such."""
     if lines is None:
         return None
     joined = "\n".join(lines).strip()
@@ -297,7 +297,7 @@ def _lines(lines: Sequence[str] | None, read: Any) -> list[tuple[Any, ...]] | No
 
 
 def _of_bare(text: str) -> ParsedOutput | None:
-    """Take a short text of one line for the answer."""
+    """Return a short text of one line as the answer."""
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) != 1 or len(lines[0].split()) > _LONGEST_BARE or "{" in lines[0]:
         return None

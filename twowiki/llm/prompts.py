@@ -1,22 +1,30 @@
-"""Questions as prompts for a language model, in three forms, and the format that answers take.
+"""Questions as prompts for a language model that was not trained on them. Pure.
 
-In: examples. Out: prompts (one text, or chat messages) that ask for the JSON which `llm_text`
-reads: answer, supporting sentences, triples. The question's id is never shown: it leaks the type.
+In: examples of 2WikiMultiHopQA, or science questions of ARC-DA. Out: prompts, as chat messages or
+as one text. Those of 2WikiMultiHopQA come in three forms and ask for the JSON that `parsing`
+reads: answer, supporting sentences, triples; the question's id is never shown, for it reveals the
+type. Science questions ask for the answer alone, which `parse_science_answer` takes out of a
+chatty reply. Demonstrations are solved questions, shown first.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
+from twowiki.arc_da.schema import Question
 from twowiki.data.relations import RELATIONS
 from twowiki.data.schema import Example, Paragraph, gold_paragraphs
 from twowiki.errors import DataError
 
+Messages = list[dict[str, str]]
+_Shot = TypeVar("_Shot", Example, Question)
+
 CLOSED_BOOK, GOLD_CONTEXT, FULL_CONTEXT = "closed-book", "gold-context", "full-context"
-FORMS = (CLOSED_BOOK, GOLD_CONTEXT, FULL_CONTEXT)
+PROMPT_FORMS = (CLOSED_BOOK, GOLD_CONTEXT, FULL_CONTEXT)
 _TASK = {
     False: "Answer the question from what you know. It takes two or more facts about different "
     "things to answer it.",
@@ -36,14 +44,14 @@ _TRIPLES = (
 
 
 def instructions(form: str) -> str:
-    """Give the task and the format of the answer.
+    """Return the task and the format of the reply.
 
     Args:
-        form: closed-book (no paragraphs, so no supporting sentences are asked for), gold-context
+        form: closed-book (no paragraphs, and no supporting sentences in the reply), gold-context
             (the paragraphs that are needed) or full-context (all paragraphs).
     """
-    if form not in FORMS:
-        raise DataError(f"unknown form {form!r}", remedy=f"It is one of {', '.join(FORMS)}")
+    if form not in PROMPT_FORMS:
+        raise DataError(f"unknown form {form!r}", remedy=f"It is one of {', '.join(PROMPT_FORMS)}")
     with_context = form != CLOSED_BOOK
     shape = {
         name: value for name, value in _SHAPE.items() if with_context or name != "supporting_facts"
@@ -56,8 +64,8 @@ def instructions(form: str) -> str:
 
 
 def question_text(example: Example, form: str) -> str:
-    """Give one question with the paragraphs of its form."""
-    blocks = [_paragraph(paragraph) for paragraph in _paragraphs(example, form)]
+    """Return a question with the paragraphs of its form."""
+    blocks = [_paragraph_text(paragraph) for paragraph in _paragraphs(example, form)]
     return "\n\n".join([*blocks, f"Question: {example.question.strip()}"])
 
 
@@ -76,13 +84,13 @@ def _paragraphs(example: Example, form: str) -> Sequence[Paragraph]:
     return gold_paragraphs(example)[0]
 
 
-def _paragraph(paragraph: Paragraph) -> str:
+def _paragraph_text(paragraph: Paragraph) -> str:
     lines = [f"[{number}] {text.strip()}" for number, text in enumerate(paragraph.sentences)]
     return "\n".join([f"Title: {paragraph.title}", *lines])
 
 
-def reply_of(example: Example, form: str) -> str:
-    """Give the gold as the reply that the prompt asks for (for demonstrations)."""
+def gold_reply(example: Example, form: str) -> str:
+    """Return the gold as the reply that the prompt asks for (for demonstrations)."""
     reply: dict[str, Any] = {"answer": example.answer}
     if form != CLOSED_BOOK:
         reply["supporting_facts"] = [list(fact) for fact in example.supporting_facts]
@@ -90,43 +98,115 @@ def reply_of(example: Example, form: str) -> str:
     return json.dumps(reply, ensure_ascii=False)
 
 
-def messages_for(
-    example: Example, form: str, shots: Sequence[Example] = ()
-) -> list[dict[str, str]]:
-    """Give a chat: the instructions, demonstrations, and the question.
+def messages_for(example: Example, form: str, shots: Sequence[Example] = ()) -> Messages:
+    """Return a chat: the instructions, demonstrations, and the question.
 
     Args:
-        example: the question to ask.
+        example: the question.
         form: closed-book, gold-context or full-context.
         shots: examples whose gold is shown first.
     """
-    chat = [{"role": "system", "content": instructions(form)}]
-    for shot in shots:
-        chat.append({"role": "user", "content": question_text(shot, form)})
-        chat.append({"role": "assistant", "content": reply_of(shot, form)})
-    chat.append({"role": "user", "content": question_text(example, form)})
-    return chat
+    solved = [(question_text(shot, form), gold_reply(shot, form)) for shot in shots]
+    return _chat(instructions(form), solved, question_text(example, form))
 
 
 def prompt_for(example: Example, form: str, shots: Sequence[Example] = ()) -> str:
-    """Give the same as one text, for models without a chat form; the reply follows it."""
-    parts = [instructions(form)]
-    for shot in shots:
-        parts.append(f"{question_text(shot, form)}\nReply: {reply_of(shot, form)}")
-    parts.append(f"{question_text(example, form)}\nReply:")
-    return "\n\n---\n\n".join(parts)
+    """Return the same as one text that the reply follows, for models without a chat form."""
+    solved = [f"{question_text(shot, form)}\nReply: {gold_reply(shot, form)}" for shot in shots]
+    blocks = [instructions(form), *solved, f"{question_text(example, form)}\nReply:"]
+    return "\n\n---\n\n".join(blocks)
+
+
+def _chat(task: str, solved: Iterable[tuple[str, str]], question: str) -> Messages:
+    chat = [{"role": "system", "content": task}]
+    for text, reply in solved:
+        chat.append({"role": "user", "content": text})
+        chat.append({"role": "assistant", "content": reply})
+    return [*chat, {"role": "user", "content": question}]
 
 
 def draw_shots(examples: Sequence[Example], count: int, seed: int) -> list[Example]:
-    """Draw demonstrations that have gold, as many different types as there are."""
-    known = [example for example in examples if example.has_gold]
-    if count > len(known):
-        raise DataError(f"{count} demonstrations wanted, {len(known)} examples with gold at hand")
-    rng = Random(f"{seed}:shots")
-    order = rng.sample(known, len(known))
+    """Return demonstrations that have gold, of as many different types as there are."""
+    order = _shuffled_gold(examples, count, seed)
     seen: dict[str | None, int] = {}
     turns: list[tuple[int, int]] = []
-    for place, example in enumerate(order):
-        turns.append((seen.get(example.type, 0), place))
+    for position, example in enumerate(order):
+        turns.append((seen.get(example.type, 0), position))
         seen[example.type] = seen.get(example.type, 0) + 1
-    return [order[place] for _, place in sorted(turns)[:count]]
+    return [order[position] for _, position in sorted(turns)[:count]]
+
+
+def _shuffled_gold(
+    pool: Sequence[_Shot], count: int, seed: int, size: int | None = None
+) -> list[_Shot]:
+    known = [one for one in pool if one.has_gold]
+    if count > len(known):
+        problem = f"{count} demonstrations requested, but only {len(known)} questions have gold"
+        raise DataError(problem, remedy="Use fewer, or another file of demonstrations")
+    return Random(f"{seed}:shots").sample(known, len(known) if size is None else size)
+
+
+SCIENCE_INSTRUCTION = (
+    "Answer each science question with the answer alone: a few words, no full sentence, no "
+    "explanation."
+)
+_THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
+_PREFIX = re.compile(
+    r"^(?:[-*\u2022]\s+|(?:the |my |final |short )*answer(?: is)?\s*[:\-]?\s+"
+    r"|(?:the |my |final |short )*answer\s*[:\-]\s*)",
+    re.IGNORECASE,
+)
+_MARKS = "*_`\"' \u201c\u201d"
+
+
+class ScienceQuestion(NamedTuple):
+    """A question with the sentences retrieved for it, and its answer if it is a demonstration."""
+
+    question: str
+    context: tuple[str, ...] = ()
+    answer: str = ""
+
+    @property
+    def text(self) -> str:
+        """The question as a prompt shows it, after its sentences."""
+        facts = f"Facts: {' '.join(map(_flat, self.context))}\n" if self.context else ""
+        return f"{facts}Question: {_flat(self.question)}"
+
+
+def science_messages(question: ScienceQuestion, shots: Sequence[ScienceQuestion] = ()) -> Messages:
+    """Return a chat: the instruction, demonstrations, and the question."""
+    solved = [(shot.text, _flat(shot.answer)) for shot in shots]
+    return _chat(SCIENCE_INSTRUCTION, solved, question.text)
+
+
+def science_prompt(question: ScienceQuestion, shots: Sequence[ScienceQuestion] = ()) -> str:
+    """Return the same as one text that the answer follows, for models without a chat form."""
+    solved = [f"{shot.text}\nAnswer: {_flat(shot.answer)}" for shot in shots]
+    return "\n\n".join([SCIENCE_INSTRUCTION, *solved, f"{question.text}\nAnswer:"])
+
+
+def parse_science_answer(output: str) -> str:
+    """Return the short answer of a model's output: its first line, without an introduction."""
+    lines = map(_flat, _THINKING.sub(" ", output).splitlines())
+    line = next((one for one in lines if one.strip(_MARKS)), "")
+    line = line.partition(" Question:")[0].strip(_MARKS)
+    line = _PREFIX.sub("", line, count=1).strip(_MARKS)
+    return line[:-1].rstrip() if line.endswith(".") and not line.endswith("..") else line
+
+
+def draw_science_shots(questions: Sequence[Question], count: int, seed: int) -> list[Question]:
+    """Return demonstrations, the same for every question.
+
+    Raises:
+        DataError: fewer questions have a gold answer.
+    """
+    return _shuffled_gold(questions, count, seed, size=count)
+
+
+def shortest_answer(question: Question) -> str:
+    """Return the gold answer that a demonstration shows: the shortest, the first of equals."""
+    return min(question.answers, key=lambda answer: len(answer.split()))
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())

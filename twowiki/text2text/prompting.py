@@ -14,7 +14,6 @@ from twowiki.arc_da.schema import Question
 from twowiki.data.schema import Example, Fact, Prediction, Triple
 from twowiki.llm import prompts
 from twowiki.llm.parsing import parse_llm_output
-from twowiki.text2text import arc_da_prompts as prompting
 from twowiki.text2text import two_wiki_format as linear
 from twowiki.text2text.arc_da_format import Format, fit_source, parse_output
 from twowiki.text2text.chat_format import Codec
@@ -74,7 +73,7 @@ class ArcDaBooklet(Booklet):
         self.sentences = sentences
         self.style = "prompted" if form is None else "trained"
         self.shots = [
-            prompting.Asked(shot.question, self._told(shot), prompting.shown_answer(shot))
+            prompts.ScienceQuestion(shot.question, self._told(shot), prompts.shortest_answer(shot))
             for shot in shots
         ]
 
@@ -84,7 +83,7 @@ class ArcDaBooklet(Booklet):
 
     def predictions(self, outputs: Mapping[str, str]) -> dict[str, Any]:
         """Give an answer by question id."""
-        read = prompting.read_answer if self.form is None else self._read
+        read = prompts.parse_science_answer if self.form is None else self._read
         return {one.question_id: read(outputs[one.question_id]) for one in self.questions}
 
     def _read(self, output: str) -> str:
@@ -102,10 +101,10 @@ class ArcDaBooklet(Booklet):
             return Prompt(question.question_id, fitted.text, 0, fitted.fitted, fitted.too_long)
 
         def build(shots: int, sentences: int) -> Source:
-            asked = prompting.Asked(question.question, told[:sentences])
+            asked = prompts.ScienceQuestion(question.question, told[:sentences])
             if codec.uses_chat:
-                return prompting.messages_for(asked, self.shots[:shots])
-            return prompting.prompt_for(asked, self.shots[:shots])
+                return prompts.science_messages(asked, self.shots[:shots])
+            return prompts.science_prompt(asked, self.shots[:shots])
 
         return _fit(question.question_id, build, len(self.shots), len(told), codec, budget)
 
