@@ -268,7 +268,7 @@ def test_a_world_is_made_once_and_trained_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("world", "said"),
     [
-        ("people=150,film=10", "field 'film'"),
+        ("people=150,film=10", "Did you mean films"),
         ("people=many", "field 'people'"),
         ("people", "sets nothing"),
         ("people=1,films=100", "from 50"),

@@ -127,7 +127,11 @@ def parse_flags(
     """
     tokens = _normalized(parser, list(sys.argv[1:] if argv is None else argv), renamed or {})
     values = vars(parser.parse_intermixed_args(tokens))
-    return values | _values(cls, values, parser=parser)
+    options = {
+        action.dest: (action.option_strings or [str(action.metavar)])[0]
+        for action in reversed(parser._actions)
+    }
+    return values | convert_values(cls, values, text=True, options=options)
 
 
 def read_settings_file(
@@ -144,7 +148,7 @@ def read_settings_file(
     if not isinstance(values, dict):
         raise DataError("is not a mapping of settings", file=path, remedy="Write `name: value`")
     check_names(values, cls, path, renamed or {})
-    return _values(cls, values, file=path)
+    return convert_values(cls, values, file=path)
 
 
 def from_values(cls: type[T], values: Mapping[str, Any], *, flags: bool = False) -> T:
@@ -154,7 +158,37 @@ def from_values(cls: type[T], values: Mapping[str, Any], *, flags: bool = False)
         if one.name not in values and one.default is one.default_factory is MISSING:
             name = f"--{_names(one, '-')[0]}" if flags else one.name
             raise DataError(f"{name} is required")
-    return cls(**_values(cls, values))
+    return cls(**convert_values(cls, values))
+
+
+def convert_values(
+    cls: Any,
+    values: Mapping[str, Any],
+    *,
+    text: bool = False,
+    file: str | Path | None = None,
+    options: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Return the values of a class's fields, converted and checked; others are left out.
+
+    Args:
+        cls: a dataclass.
+        values: values by field.
+        text: they are text, as on a command line.
+        file: the file that they are from.
+        options: the flags that they are from, by field.
+    """
+    result = {}
+    hints = get_type_hints(cls)
+    for one in fields(cls):
+        if one.name in values:
+            try:
+                result[one.name] = _value(one, hints[one.name], values[one.name], text=text)
+            except ValueError as error:
+                if options:
+                    raise DataError(f"{options[one.name]} {error}") from None
+                raise DataError(str(error), file=file, field=one.name) from None
+    return result
 
 
 def check_names(
@@ -178,7 +212,9 @@ def settings_of(cls: type[T], source: Any, **changes: Any) -> T:
 
 def check_values(settings: Any) -> None:
     """Raise where a value of an instance has another type or is not allowed."""
-    _values(type(settings), {one.name: getattr(settings, one.name) for one in fields(settings)})
+    convert_values(
+        type(settings), {one.name: getattr(settings, one.name) for one in fields(settings)}
+    )
 
 
 def to_dict(settings: Any) -> dict[str, Any]:
@@ -297,30 +333,6 @@ def _unknown_name(
 
 def _dashed(name: str) -> str:
     return name.replace("_", "-")
-
-
-def _values(
-    cls: Any,
-    values: Mapping[str, Any],
-    *,
-    file: str | Path | None = None,
-    parser: argparse.ArgumentParser | None = None,
-) -> dict[str, Any]:
-    """Return the values of a class's fields, converted and checked; a parser's values are text."""
-    result = {}
-    hints = get_type_hints(cls)
-    for one in fields(cls):
-        if one.name in values:
-            try:
-                value = values[one.name]
-                result[one.name] = _value(one, hints[one.name], value, text=parser is not None)
-            except ValueError as error:
-                if parser is None:
-                    raise DataError(str(error), file=file, field=one.name) from None
-                options = next(a.option_strings for a in parser._actions if a.dest == one.name)
-                name = options[0] if options else one.name.upper()
-                raise DataError(f"{name} {error}") from None
-    return result
 
 
 def _value(one: Field[Any], kind: Any, value: Any, *, text: bool = False) -> Any:

@@ -12,13 +12,11 @@ from typing import Any
 
 from twowiki.errors import DataError
 from twowiki.io.arguments import (
-    CommandParser,
-    add_arguments,
     argument,
     check_names,
     check_values,
+    convert_values,
     from_values,
-    parse_flags,
     settings_of,
     to_dict,
 )
@@ -143,6 +141,4 @@ def parse_settings(text: str, shape: type = WorldOptions) -> dict[str, Any]:
             raise DataError("is given twice", field=name, remedy="Give it once")
         values[name] = value
     check_names(values, shape)
-    parser = CommandParser("world")
-    add_arguments(parser, shape, "_")
-    return parse_flags(parser, shape, [f"--{name}={value}" for name, value in values.items()])
+    return convert_values(shape, values, text=True)
