@@ -37,8 +37,8 @@ from twowiki.generation.queries import (
     SELECT,
     bucket_count,
     cell_count,
-    chain_up,
-    compare,
+    find_chains,
+    find_pairs,
     ground,
     run_queries,
     tables_in,
@@ -238,8 +238,8 @@ def run_sampling_queries(folder: Path, memory: str) -> None:
     run_queries(engine, PARTITIONED, tables, out, bucketed=True)
     ground(engine, tables, out)
     write_rules(out, tables, cells=cell_count(tables["types"]), share=1250, cap=15050, **settings)
-    chain_up(engine, tables, out)
-    compare(engine, tables, out, bridges=True)
+    find_chains(engine, tables, out)
+    find_pairs(engine, tables, out, bridges=True)
     engine.close()
 
 

@@ -185,7 +185,7 @@ def test_id_aliases_hold_every_answer(whole: Path):
 
 
 def test_the_bytes_are_those_on_record(drawn: Path):
-    """A change here needs a line in the changelog and a higher `generation.settings.VERSION`."""
+    """A change here needs a line in the changelog and a higher `GENERATION_VERSION`."""
     recorded = json.loads(Path(__file__).with_name("digests.json").read_text("utf-8"))
     assert {name: sha256_of(drawn / "out" / name) for name in recorded} == recorded
 
@@ -310,7 +310,7 @@ def test_no_sample_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_verify_needs_two_finished_runs(tmp_path: Path):
-    with pytest.raises(DataError, match="no finished run"):
+    with pytest.raises(DataError, match="not a finished run"):
         list(compare_runs(tmp_path, tmp_path))
 
 

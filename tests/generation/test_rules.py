@@ -10,7 +10,7 @@ import pytest
 from tests.generation.dumps import FEMALE, HUMAN, MALE, Dumps, make, samples_of
 from twowiki.data.relations import FIRST_RELATIONS, RULES, SECOND_RELATIONS, START_TYPES, P
 from twowiki.generation.contexts import rank
-from twowiki.generation.samples import Question
+from twowiki.generation.samples import QuestionInContext
 from twowiki.generation.splits import assign_splits, chains_of
 from twowiki.generation.templates import (
     CLEAN,
@@ -106,8 +106,10 @@ def test_ranks_do_not_depend_on_shards():
 # ---- splits
 
 
-def question(number: int, kind: str, gold: list[int]) -> Question:
-    return Question(id=f"s{number}", type=kind, question="?", answer="", gold=gold, chains=[gold])
+def question(number: int, kind: str, gold: list[int]) -> QuestionInContext:
+    return QuestionInContext(
+        id=f"s{number}", type=kind, question="?", answer="", gold=gold, chains=[gold]
+    )
 
 
 def test_no_link_stands_in_two_splits():

@@ -7,11 +7,11 @@ import pytest
 
 from twowiki.data.schema import Paragraph
 from twowiki.errors import DataError
-from twowiki.generation.samples import Question
+from twowiki.generation.samples import QuestionInContext
 from twowiki.generation.single_hop import lexical_scores, read_scores, word_f1
 
 
-def samples(count: int) -> list[Question]:
+def samples(count: int) -> list[QuestionInContext]:
     """Questions that one paragraph gives away (born), and ones that none does (mother)."""
     found = []
     for number in range(count):
@@ -21,7 +21,7 @@ def samples(count: int) -> list[Question]:
         page = (f"{name} was a poet.", second)
         others = [Paragraph(f"Stone {n}", (f"Stone {n} is a stone.",)) for n in range(9)]
         found.append(
-            Question(
+            QuestionInContext(
                 id=f"s{number}",
                 type="compositional",
                 question=f"Where was {name} born?" if born else f"Who is the mother of {name}?",

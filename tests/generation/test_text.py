@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twowiki.generation.dates import (
-    MONTHS,
-    Date,
+    MONTH_NAMES,
+    WikidataDate,
     date_of_key,
     interval,
-    parse_date,
+    parse_wikidata_time,
     render_date,
     written_forms,
 )
@@ -104,7 +104,7 @@ def test_paper_case_is_the_released_one():
     ],
 )
 def test_dates_render_at_their_precision(time: str, precision: int, shown: str):
-    date = parse_date(time, precision)
+    date = parse_wikidata_time(time, precision)
     assert date is not None
     assert render_date(date) == shown
 
@@ -122,28 +122,31 @@ def test_dates_render_at_their_precision(time: str, precision: int, shown: str):
     ],
 )
 def test_dates_that_no_question_can_use_are_none(time: str, precision: int):
-    assert parse_date(time, precision) is None
+    assert parse_wikidata_time(time, precision) is None
 
 
 def test_years_before_ours_come_first():
-    early, late = parse_date("-0499-01-01T00:00:00Z", 9), parse_date("+0012-01-01T00:00:00Z", 9)
+    early, late = (
+        parse_wikidata_time("-0499-01-01T00:00:00Z", 9),
+        parse_wikidata_time("+0012-01-01T00:00:00Z", 9),
+    )
     assert early is not None
     assert late is not None
     assert interval(early)[1] < interval(late)[0]
-    assert interval(Date(-1, 0, 0, 9))[1] + 1 == interval(Date(1, 0, 0, 9))[0]
+    assert interval(WikidataDate(-1, 0, 0, 9))[1] + 1 == interval(WikidataDate(1, 0, 0, 9))[0]
 
 
 @given(DAYS, DAYS)
 def test_days_order_as_the_calendar_does(one: datetime.date, two: datetime.date):
-    low, high = interval(Date(one.year, one.month, one.day, 11))
+    low, high = interval(WikidataDate(one.year, one.month, one.day, 11))
     assert low == high
-    other = interval(Date(two.year, two.month, two.day, 11))[0]
+    other = interval(WikidataDate(two.year, two.month, two.day, 11))[0]
     assert other - low == (two - one).days
 
 
 @given(DAYS)
 def test_a_day_lies_in_its_month_and_its_year(day: datetime.date):
-    date = Date(day.year, day.month, day.day, 11)
+    date = WikidataDate(day.year, day.month, day.day, 11)
     exact = interval(date)[0]
     for precision in (10, 9):
         low, high = interval(date.at(precision))
@@ -152,9 +155,11 @@ def test_a_day_lies_in_its_month_and_its_year(day: datetime.date):
 
 
 def test_julian_dates_order_by_the_day_they_were():
-    julian = parse_date("+1752-09-02T00:00:00Z", 11, "http://www.wikidata.org/entity/Q1985786")
+    julian = parse_wikidata_time(
+        "+1752-09-02T00:00:00Z", 11, "http://www.wikidata.org/entity/Q1985786"
+    )
     assert julian is not None
-    assert interval(julian)[0] + 1 == interval(Date(1752, 9, 14, 11))[0]
+    assert interval(julian)[0] + 1 == interval(WikidataDate(1752, 9, 14, 11))[0]
     assert render_date(julian) == "2 September 1752"
 
 
@@ -164,18 +169,20 @@ def test_julian_dates_order_by_the_day_they_were():
      "5 Mar. 1907", "March 5th, 1907", "( 5 March 1907"],
 )  # fmt: skip
 def test_every_written_form_is_found(text: str):
-    forms = written_forms(Date(1907, 3, 5, 11))
+    forms = written_forms(WikidataDate(1907, 3, 5, 11))
     assert any(form.norm in normalize(text) and form.says.precision == 11 for form in forms)
 
 
 def test_other_days_are_not_found():
-    forms = [form for form in written_forms(Date(1907, 3, 5, 11)) if form.says.precision > 9]
+    forms = [
+        form for form in written_forms(WikidataDate(1907, 3, 5, 11)) if form.says.precision > 9
+    ]
     for text in ("15 March 1907", "5 March 1917", "March 1907", "25 March 1907"):
         assert not any(form.norm in normalize(text) for form in forms)
 
 
 def test_a_short_number_is_no_year():
-    assert all(form.norm.strip() != "12" for form in written_forms(Date(12, 0, 0, 9)))
+    assert all(form.norm.strip() != "12" for form in written_forms(WikidataDate(12, 0, 0, 9)))
 
 
 # ---- sentences
@@ -277,5 +284,5 @@ def test_pages_of_xml_are_read_with_their_redirects():
     assert counts["redirect to a section"] == 1
     assert counts["page outside the article namespace"] == 1
     assert counts["page without a title or an id"] == 1
-    assert MONTHS[2] in tables["sentences"][0][2]
+    assert MONTH_NAMES[2] in tables["sentences"][0][2]
     assert tables["mentions"][0][-1] == "Tal (town)"

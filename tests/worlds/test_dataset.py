@@ -52,7 +52,7 @@ def test_a_world_gives_all_types_and_a_report_of_its_difficulty(generated: Path)
 
 
 def test_the_bytes_are_those_on_record(generated: Path):
-    """A change here needs a line in the changelog and a higher `worlds.settings.VERSION`."""
+    """A change here needs a line in the changelog and a higher `WORLD_VERSION`."""
     recorded = json.loads(Path(__file__).with_name("digests.json").read_text("utf-8"))
     assert {name: sha256_of(generated / name) for name in recorded} == recorded
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from twowiki.errors import DataError
 from twowiki.generation.text import normalize
-from twowiki.worlds.calendar import NOW, draw_date, time_value, write_date
-from twowiki.worlds.dumps import write_world
+from twowiki.worlds.calendar import NOW, draw_date, write_date
+from twowiki.worlds.dumps import time_value, write_world
 from twowiki.worlds.names import FLAVORS, Titles, coin_land, coin_place, coin_surname, has_mark
 from twowiki.worlds.people import NOBODY
 from twowiki.worlds.random_draws import Chance
@@ -89,11 +89,11 @@ def test_draws_keep_within_their_range(seed: int, size: int, low: int):
 
 @given(year=st.integers(1100, 2020), seed=st.integers(0, 10**6), exact=st.sampled_from([0, 1000]))
 def test_dates_are_days_that_there_are(year: int, seed: int, exact: int):
-    from twowiki.generation.dates import parse_date, written_forms
+    from twowiki.generation.dates import parse_wikidata_time, written_forms
 
     date = draw_date(year, Chance(seed), exact=exact)
     value = time_value(date)
-    parsed = parse_date(value["time"], value["precision"], value["calendarmodel"])
+    parsed = parse_wikidata_time(value["time"], value["precision"], value["calendarmodel"])
     assert parsed is not None
     assert parsed.precision == value["precision"]
     text = write_date(date, bool(seed % 2), Chance(seed))

@@ -39,7 +39,7 @@ def shards_of(linked: Path, size: int = _SHARD) -> Iterator[_Shard]:
             yield batch.column("qid").to_pylist(), batch.column("norm").to_pylist()
 
 
-def nearest(samples: Sequence[GeneratedSample], linked: Path) -> _Ints:
+def nearest_pages(samples: Sequence[GeneratedSample], linked: Path) -> _Ints:
     """Return the ids of each sample's nearest pages, best first: (samples, FAR), -1 padded."""
     questions = [normalize(sample.question) for sample in samples]
     ranked = np.full((len(samples), FAR), -1, dtype=np.int64)

@@ -1,7 +1,7 @@
 """Wikidata's points in time: parsing, ordering by intervals of days, written forms. Pure.
 
-A date keeps its precision; no day or month is ever invented. Julian dates stay as Wikidata's
-JSON has them, which is how Wikipedia prints them; only the ordering converts.
+A date keeps its precision; no day or month is invented. Julian dates stay as Wikidata's JSON has
+them, which is how Wikipedia prints them; only the ordering converts.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ JULIAN = 1985786
 _TIME = re.compile(r"^([+-]?)(\d{1,16})-(\d\d)-(\d\d)T")
 _LARGEST_YEAR = 99_999
 DATE_BASE = 10**15
-MONTHS = (
+MONTH_NAMES = (
     "January February March April May June July August September October November December"
 ).split()
 
 
-class Date(NamedTuple):
+class WikidataDate(NamedTuple):
     """A point in time; month and day are 0 where the precision has none; 44 BC is -44."""
 
     year: int
@@ -33,29 +33,29 @@ class Date(NamedTuple):
 
     @property
     def key(self) -> int:
-        """Give an integer that names this date, above every entity's id."""
+        """The integer that names this date, above every entity's id."""
         when = ((self.year + 100_000) * 13 + self.month) * 32 + self.day
         return DATE_BASE + (when * 16 + self.precision) * 2 + int(self.julian)
 
-    def at(self, precision: int) -> Date:
-        """Give the same date, said less exactly."""
+    def at(self, precision: int) -> WikidataDate:
+        """Return the same date with a lower precision."""
         if precision >= self.precision:
             return self
         month = self.month if precision >= MONTH else 0
-        return Date(self.year, month, 0, precision, self.julian)
+        return WikidataDate(self.year, month, 0, precision, self.julian)
 
 
-def date_of_key(key: int) -> Date:
-    """Give back the date that a key names."""
+def date_of_key(key: int) -> WikidataDate:
+    """Return the date that a key names."""
     rest, julian = divmod(key - DATE_BASE, 2)
     when, precision = divmod(rest, 16)
     months, day = divmod(when, 32)
     year, month = divmod(months, 13)
-    return Date(year - 100_000, month, day, precision, bool(julian))
+    return WikidataDate(year - 100_000, month, day, precision, bool(julian))
 
 
-def parse_date(time: str, precision: int, calendar: str = "") -> Date | None:
-    """Read a Wikidata time; None below year precision, past year 99999 or with no such day."""
+def parse_wikidata_time(time: str, precision: int, calendar: str = "") -> WikidataDate | None:
+    """Parse a Wikidata time; None below year precision, past year 99999 or with no such day."""
     match = _TIME.match(time)
     if match is None or precision < YEAR:
         return None
@@ -69,13 +69,13 @@ def parse_date(time: str, precision: int, calendar: str = "") -> Date | None:
     if exact >= MONTH and month == 0:
         exact = YEAR
     julian = calendar.rstrip("/").endswith(f"Q{JULIAN}")
-    date = Date(year, month, day, DAY, julian).at(exact)
+    date = WikidataDate(year, month, day, DAY, julian).at(exact)
     if date.precision == DAY and day > _days_in(date):
         return None
     return date
 
 
-def _days_in(date: Date) -> int:
+def _days_in(date: WikidataDate) -> int:
     if date.month != 2:
         return 30 if date.month in (4, 6, 9, 11) else 31
     year = date.year if date.year > 0 else date.year + 1
@@ -84,15 +84,15 @@ def _days_in(date: Date) -> int:
 
 
 def _day_number(year: int, month: int, day: int, julian: bool) -> int:
-    """Give the Julian Day Number; the year is historical (no year 0)."""
+    """Return the Julian Day Number; the year is historical (no year 0)."""
     shifted = (year if year > 0 else year + 1) + 4800 - (14 - month) // 12
     months = (month + 9) % 12
     number = day + (153 * months + 2) // 5 + 365 * shifted + shifted // 4
     return number - 32083 if julian else number - shifted // 100 + shifted // 400 - 32045
 
 
-def interval(date: Date) -> tuple[int, int]:
-    """Give the first and last day that the date may mean, as Julian Day Numbers."""
+def interval(date: WikidataDate) -> tuple[int, int]:
+    """Return the first and last day that the date may mean, as Julian Day Numbers."""
     year, month, day, precision, julian = date
     if precision == DAY:
         number = _day_number(year, month, day, julian)
@@ -104,21 +104,22 @@ def interval(date: Date) -> tuple[int, int]:
     return first, _day_number(following, 1, 1, julian) - 1
 
 
-def render_date(date: Date) -> str:
+def render_date(date: WikidataDate) -> str:
     """Write a date in one style: "5 March 1907", "March 1907", "1907", "44 BC"."""
     year = str(date.year) if date.year > 0 else f"{-date.year} BC"
     parts = [str(date.day)] if date.precision == DAY else []
-    parts += [MONTHS[date.month - 1]] if date.precision >= MONTH else []
+    parts += [MONTH_NAMES[date.month - 1]] if date.precision >= MONTH else []
     return " ".join([*parts, year])
 
 
-def _ordinal(day: int) -> str:
+def ordinal(day: int) -> str:
+    """Return a day with its ending: "1st", "22nd"."""
     if 10 <= day % 100 <= 20:
         return f"{day}th"
     return f"{day}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th') }"
 
 
-def _year_forms(date: Date) -> list[str]:
+def _year_forms(date: WikidataDate) -> list[str]:
     if date.year > 0:
         early = [f"AD {date.year}", f"{date.year} AD"] if date.year < 1000 else []
         return [str(date.year), *early] if date.year > 99 else early
@@ -126,18 +127,18 @@ def _year_forms(date: Date) -> list[str]:
 
 
 def _month_names(month: int) -> tuple[str, ...]:
-    name = MONTHS[month - 1]
+    name = MONTH_NAMES[month - 1]
     short = {5: (), 6: ("Jun",), 9: ("Sept", "Sep")}.get(month, (name[:3],))
     return (name, *short)
 
 
-def _day_forms(date: Date, year: str) -> Iterator[str]:
+def _day_forms(date: WikidataDate, year: str) -> Iterator[str]:
     for name in _month_names(date.month):
         yield f"{date.day} {name} {year}"
         yield f"{name} {date.day} {year}"
-        yield f"{_ordinal(date.day)} {name} {year}"
-        yield f"{_ordinal(date.day)} of {name} {year}"
-        yield f"{name} {_ordinal(date.day)} {year}"
+        yield f"{ordinal(date.day)} {name} {year}"
+        yield f"{ordinal(date.day)} of {name} {year}"
+        yield f"{name} {ordinal(date.day)} {year}"
         yield f"{year} {name} {date.day}"
         yield f"{year} {date.day} {name}"
     yield f"{year} {date.month:02d} {date.day:02d}"
@@ -145,7 +146,7 @@ def _day_forms(date: Date, year: str) -> Iterator[str]:
     yield f"{_month_names(date.month)[0]} {date.day:02d} {year}"
 
 
-def _month_forms(date: Date, year: str) -> Iterator[str]:
+def _month_forms(date: WikidataDate, year: str) -> Iterator[str]:
     for name in _month_names(date.month):
         yield f"{name} {year}"
         yield f"{name} of {year}"
@@ -153,29 +154,29 @@ def _month_forms(date: Date, year: str) -> Iterator[str]:
 
 
 class WrittenForm(NamedTuple):
-    """A date as a text may write it: normalised words, and the date that those words say."""
+    """A date as a text may write it: normalized words, and the date that those words mean."""
 
     norm: str
-    says: Date
+    says: WikidataDate
 
 
-def written_forms(date: Date) -> list[WrittenForm]:
-    """Give every written form of a date, at its own precision first, then of its year alone.
+def written_forms(date: WikidataDate) -> list[WrittenForm]:
+    """Return every written form of a date, at its own precision first, then of its year alone.
 
-    A day's month alone is left out: it stands inside every other day of that month. Nothing under
-    three digits stands for a year: "in 12 of them" is no date.
+    A day's month alone is left out: it is part of every other day of that month. Nothing under
+    three digits is a year: "in 12 of them" is not a date.
     """
-    forms: dict[str, Date] = {}
+    forms: dict[str, WikidataDate] = {}
     for precision in dict.fromkeys((date.precision, YEAR)):
-        said = date.at(precision)
-        for year in _year_forms(said):
+        coarse = date.at(precision)
+        for year in _year_forms(coarse):
             if precision == DAY:
-                texts = list(_day_forms(said, year))
+                texts = list(_day_forms(coarse, year))
             else:
-                texts = list(_month_forms(said, year)) if precision == MONTH else [year]
+                texts = list(_month_forms(coarse, year)) if precision == MONTH else [year]
             for text in texts:
-                forms.setdefault(normalize(text), said)
-        if precision == DAY and 0 < said.year < 100:
-            for text in _day_forms(said, str(said.year)):
-                forms.setdefault(normalize(text), said)
+                forms.setdefault(normalize(text), coarse)
+        if precision == DAY and 0 < coarse.year < 100:
+            for text in _day_forms(coarse, str(coarse.year)):
+                forms.setdefault(normalize(text), coarse)
     return [WrittenForm(norm, says) for norm, says in forms.items()]

@@ -18,7 +18,7 @@ from twowiki.data.schema import TWO_WIKI_TYPES, Example, Triple
 from twowiki.data.sources import read_examples
 from twowiki.data.splits import find_splits
 from twowiki.errors import DataError
-from twowiki.generation.dates import MONTHS
+from twowiki.generation.dates import MONTH_NAMES
 from twowiki.generation.samples import BRIDGE_TYPES, DATE_ID
 from twowiki.generation.single_hop import (
     majority_answers,
@@ -60,7 +60,7 @@ def read_gold_examples(folder: Path, most: int = _MOST_EXAMPLES) -> list[Example
     ]
     if not examples:
         raise DataError(
-            "no records with gold", file=folder, remedy="Give a folder with train.json or dev.json"
+            "no records with gold", file=folder, remedy="Name a folder with train.json or dev.json"
         )
     examples.sort(key=lambda one: (hashlib.md5(one.id.encode()).hexdigest(), one.id))
     return examples[:most]
@@ -179,6 +179,6 @@ def _measure(relation: str, values: list[str]) -> tuple[int, ...]:
 
 def _parse_day(text: str) -> tuple[int, int, int]:
     years = _YEAR.findall(text)
-    month = next((number for number, name in enumerate(MONTHS, 1) if name in text), 0)
+    month = next((number for number, name in enumerate(MONTH_NAMES, 1) if name in text), 0)
     day = _DAY.search(text) if month else None
     return int(years[-1]) if years else 0, month, int(day[1]) if day else 0

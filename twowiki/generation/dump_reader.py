@@ -1,7 +1,8 @@
-"""Big files as blocks of whole lines: plain, gzip or bzip2, in bounded memory.
+"""Dump files to tables, block by block: plain, gzip, bzip2 or zip, in bounded memory.
 
-A file that ends too early gives all its complete lines; then `truncated` tells. Nothing is
-parsed here.
+In: files of lines, of XML pages or of Parquet row groups. Out: one part of each table per block,
+with its counts; a stopped run keeps the parts it has. A file that ends too early is refused, or
+with `allow_truncated` read up to its last complete record.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _DECODERS: dict[str, Callable[[], Any]] = {"gzip": _gzip_decoder, "bzip2": bz2.B
 
 
 def _damage() -> tuple[type[Exception], ...]:
-    """Give what decoders raise when the data are damaged or end early."""
+    """Return what decoders raise when the data are damaged or end early."""
     known: tuple[type[Exception], ...] = (OSError, EOFError, ValueError, zlib.error)
     try:
         from isal import isal_zlib
@@ -60,11 +61,11 @@ class LineBlocks:
     """Blocks of complete lines of a file.
 
     Args:
-        path: the file; its first bytes tell its compression, not its name.
+        path: the file; its compression is recognized by its first bytes, not by its name.
         size: the most bytes in a block, unless one line alone has more.
         ending: what a block ends with: a line's end, or an element's.
 
-    After the iteration `truncated` says whether compressed data ended early or was damaged; the
+    After the iteration `truncated` is set if compressed data ended early or was damaged; the
     incomplete last line is then left out.
     """
 
@@ -99,21 +100,21 @@ class LineBlocks:
             yield rest
 
     def _cut(self, text: bytes, start: int) -> int:
-        """Give the end of the block that starts there: it depends on the text alone."""
+        """Return the end of the block that starts there: it depends on the text alone."""
         found = text.rfind(self.ending, start, start + self.size)
         if found < 0:
             found = text.find(self.ending, start + self.size - len(self.ending) + 1)
         return 0 if found < 0 else found + len(self.ending)
 
     def _is_cut_short(self, rest: bytes) -> bool:
-        """Tell whether the file's end is the middle of a record."""
+        """Return whether the file's end is the middle of a record."""
         tail = rest[self._last_end(rest) :].strip().rstrip(b",")
         if self.ending != b"\n":
             return b"<page>" in tail
         return tail[:1] == b"{" and not _is_json(tail)
 
     def _last_end(self, block: bytes) -> int:
-        """Give the place after the last complete line; 0 where there is none."""
+        """Return the position after the last complete line; 0 where there is none."""
         found = block.rfind(self.ending)
         return 0 if found < 0 else found + len(self.ending)
 
@@ -171,7 +172,7 @@ WIKIDATA_TABLES = ("entities", "names", "claims", "dates")
 PARAGRAPH_TABLES = ("pages", "sentences", "mentions", "redirects")
 
 
-class Task(NamedTuple):
+class _Block(NamedTuple):
     """A block of a dump for a worker: its bytes, or a row group of a Parquet file."""
 
     kind: str  # wikidata, json, xml, parquet
@@ -182,15 +183,15 @@ class Task(NamedTuple):
     part: str
 
 
-Rows = tuple[dict[str, list[Row]], Counter[str]]
-PARSERS: dict[str, Callable[[bytes], Rows]] = {
+_Rows = tuple[dict[str, list[Row]], Counter[str]]
+PARSERS: dict[str, Callable[[bytes], _Rows]] = {
     "wikidata": parse_lines,
     "json": parse_json_lines,
     "xml": parse_xml_pages,
 }
 
 
-def _run(task: Task) -> None:
+def _run(task: _Block) -> None:
     """Parse one block and write its part of each table, its counts last."""
     if task.kind == "parquet":
         import pyarrow.parquet as pq
@@ -205,20 +206,20 @@ def _run(task: Task) -> None:
     write_json(folder / "parts" / f"{task.part}.json", dict(sorted(counts.items())))
 
 
-def _tasks(paths: list[Path], kind: str, folder: Path, faults: list[Path]) -> Iterator[Task]:
-    """Cut the files into blocks; name in `faults` those that end too early."""
+def _tasks(paths: list[Path], kind: str, folder: Path, faults: list[Path]) -> Iterator[_Block]:
+    """Cut the files into blocks; add to `faults` those that end too early."""
     number = 0
     for path in paths:
         if kind == "parquet":
             import pyarrow.parquet as pq
 
             for group in range(pq.ParquetFile(path).num_row_groups):
-                yield Task(kind, b"", str(path), group, str(folder), f"part-{number:05d}")
+                yield _Block(kind, b"", str(path), group, str(folder), f"part-{number:05d}")
                 number += 1
             continue
         blocks = LineBlocks(path, BLOCK_BYTES, b"</page>" if kind == "xml" else b"\n")
         for block in blocks:
-            yield Task(kind, block, str(path), -1, str(folder), f"part-{number:05d}")
+            yield _Block(kind, block, str(path), -1, str(folder), f"part-{number:05d}")
             number += 1
         if blocks.truncated:
             faults.append(path)
@@ -227,17 +228,17 @@ def _tasks(paths: list[Path], kind: str, folder: Path, faults: list[Path]) -> It
 def ingest(
     paths: list[Path], kind: str, folder: Path, *, workers: int, allow_truncated: bool = False
 ) -> Counter[str]:
-    """Read dump files into tables under a folder; give the counts by reason.
+    """Read dump files into tables under a folder; return the counts by reason.
 
     Args:
         paths: the files, in order.
         kind: wikidata, json, xml or parquet.
-        folder: where the tables go, one folder each.
+        folder: where the tables are written, one folder each.
         workers: processes that parse; 1 parses in this process.
-        allow_truncated: go on with what a damaged file gave.
+        allow_truncated: continue with what a damaged file contains.
 
     Raises:
-        DataError: when a file ends too early; what it held before is in the tables.
+        DataError: when a file ends too early.
     """
     faults: list[Path] = []
     for name in tables_of_kind(kind):  # a table without rows is still a table
@@ -255,7 +256,7 @@ def ingest(
     return counts
 
 
-def _run_in_pool(tasks: Iterator[Task], workers: int) -> None:
+def _run_in_pool(tasks: Iterator[_Block], workers: int) -> None:
     """Keep every worker busy, and no more blocks in memory than twice the workers."""
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         waiting: set[Future[None]] = set()
@@ -277,7 +278,7 @@ def _sum_counts(folder: Path) -> Counter[str]:
 
 
 def tables_of_kind(kind: str) -> tuple[str, ...]:
-    """Give the names of the tables that a kind of dump fills."""
+    """Return the names of the tables that a kind of dump fills."""
     return WIKIDATA_TABLES if kind == "wikidata" else PARAGRAPH_TABLES
 
 
@@ -288,36 +289,36 @@ def check_counts(
     kind: str,
     allow_truncated: bool,
 ) -> None:
-    """Refuse a damaged file, unless that is allowed, and one that held nothing."""
+    """Raise for a damaged file, unless that is allowed, and for one without records."""
     read = counts["entity lines"] if kind == "wikidata" else counts["pages"]
     what = "entities" if kind == "wikidata" else "pages"
     if faults and not allow_truncated:
         raise DataError(
             f"the compressed file is truncated or damaged: {read:,} complete {what} were read",
             file=faults[0],
-            remedy="Fetch it again, or go on with what was read: --allow-truncated.",
+            remedy="Download it again, or continue with what was read: --allow-truncated.",
         )
     if not read:
         raise DataError(
             f"no {what} found",
             file=paths[0],
-            remedy="Give a Wikidata JSON dump (one entity a line) as --wikidata, and Wikipedia "
-            "summaries (JSON lines, Parquet or pages-articles XML) as --paragraphs.",
+            remedy="Set --wikidata to a Wikidata JSON dump (one entity per line) and --paragraphs "
+            "to Wikipedia summaries (JSON lines, Parquet or pages-articles XML).",
         )
 
 
 def paragraph_files(path: Path) -> tuple[list[Path], str]:
-    """Tell the form of a paragraphs file, or of the files of a folder."""
+    """Return the files of summaries and their form: parquet, xml or json."""
     if path.is_dir():
         found = sorted(file for file in path.rglob("*") if file.is_file() and file.name[0] != ".")
         parquet = [file for file in found if file.suffix == ".parquet"]
         if parquet:
             return parquet, "parquet"
         if not found:
-            raise DataError("the folder is empty", file=path, remedy="Give the file itself.")
+            raise DataError("the folder is empty", file=path, remedy="Name the file itself.")
         return found, _form_of(found[0])
     if not path.is_file():
-        raise DataError("no such file", file=path, remedy="Check the path given as --paragraphs.")
+        raise DataError("no such file", file=path, remedy="Check the path of --paragraphs.")
     return [path], _form_of(path)
 
 

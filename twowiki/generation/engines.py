@@ -1,7 +1,7 @@
-"""Where the queries and functions run: DuckDB here, or Spark; the same texts, the same rows.
+"""Where the queries run: DuckDB or Spark; the same texts, the same rows.
 
 A query is one file of `sql/`, run word for word. Its inputs are Parquet folders under the names
-that the text uses; its output is a Parquet folder, whole or not at all.
+that the text uses; its output is a Parquet folder, complete or absent. Spark can also parse dumps.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from twowiki.generation.tables import parquet_files, table_of, write_part
 
 
 def query(name: str) -> str:
-    """Give the text of a query."""
+    """Return the text of a query."""
     return (files("twowiki.generation") / "sql" / f"{name}.sql").read_text("utf-8")
 
 
-class Engine(Protocol):
+class QueryEngine(Protocol):
     """What a stage needs of an engine."""
 
     name: str
@@ -48,7 +48,7 @@ class Engine(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of what the engine holds."""
+        """Release what the engine holds."""
         ...
 
 
@@ -108,7 +108,7 @@ class DuckDBEngine:
     def sql(
         self, text: str, inputs: Mapping[str, Path], out: Path, *, bucketed: bool = False
     ) -> None:
-        """Run one query; see `Engine.sql`."""
+        """Run one query; see `QueryEngine.sql`."""
         aside = _aside(out)
         for name, folder in inputs.items():
             listed = ", ".join(_quoted(path) for path in parquet_files(folder))
@@ -126,8 +126,8 @@ class DuckDBEngine:
             self.connection.execute(f"COPY ({text}) TO {target} ({options})").fetchall()
         except duckdb.OutOfMemoryException as error:
             raise DataError(
-                f"{self.memory} of memory are not enough for the step {out.name!r}",
-                remedy="Give more with --memory, and room on the disk of --work.",
+                f"{self.memory} of memory is not enough for the step {out.name!r}",
+                remedy="Raise --memory, and keep room on the disk of --work.",
             ) from error
         _put(aside, out)
 
@@ -165,7 +165,7 @@ class SparkEngine:
         """Start Spark, once."""
         if shutil.which("java") is None:
             raise DataError(
-                "Spark needs Java, and there is no `java` on the path",
+                "Spark needs Java, and `java` is not on the path",
                 remedy="Install Java 17, or run with --engine duckdb.",
             )
         try:
@@ -175,7 +175,7 @@ class SparkEngine:
                 "PySpark is not installed", remedy="Install it with: pip install 'twowiki[spark]'."
             ) from error
         self.scratch.mkdir(parents=True, exist_ok=True)
-        if self.master.startswith("local"):  # a cluster's workers have a Python of their own
+        if self.master.startswith("local"):  # a cluster's workers have their own Python
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         settings = {
             "spark.driver.memory": self.memory.lower().removesuffix("b"),
@@ -195,7 +195,7 @@ class SparkEngine:
             builder = builder.config(key, value)
         try:
             session = builder.getOrCreate()
-        except Exception as error:  # whatever the JVM says
+        except Exception as error:  # whatever the JVM raises
             raise DataError(
                 f"Spark did not start on {self.master}: {str(error).splitlines()[0]}",
                 remedy="Check --master; local[2] runs on this machine with Java 17.",
@@ -206,7 +206,7 @@ class SparkEngine:
     def sql(
         self, text: str, inputs: Mapping[str, Path], out: Path, *, bucketed: bool = False
     ) -> None:
-        """Run one query; see `Engine.sql`."""
+        """Run one query; see `QueryEngine.sql`."""
         aside = _aside(out)
         for name, folder in inputs.items():
             listed = [str(path.resolve()) for path in parquet_files(folder)]
@@ -226,25 +226,25 @@ class SparkEngine:
         shutil.rmtree(self.scratch, ignore_errors=True)
 
 
-LINES_A_BATCH = 2000
+_LINES_PER_BATCH = 2000
 
 
 def ingest_on_spark(
     session: Any, paths: list[Path], kind: str, folder: Path, *, allow_truncated: bool = False
 ) -> Counter[str]:
-    """Read files of lines into tables under a folder; give the counts by reason.
+    """Read files of lines into tables under a folder; return the counts by reason.
 
     Args:
         session: the Spark session.
         paths: the files, readable by every worker.
         kind: wikidata or json.
         folder: a folder that every worker can write.
-        allow_truncated: unused by Spark's own reader, which stops at damage.
+        allow_truncated: not supported by Spark's reader, which stops at damage.
 
     Raises:
         DataError: when Spark cannot read a file to its end.
     """
-    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(LINES_A_BATCH))
+    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(_LINES_PER_BATCH))
     for name in tables_of_kind(kind):
         write_part(folder / name, "part-none", table_of(name, ()))
     lines = session.read.text([str(path.resolve()) for path in paths])
@@ -257,7 +257,7 @@ def ingest_on_spark(
         raise DataError(
             "the compressed file is truncated or damaged",
             file=paths[0],
-            remedy="Fetch it again; --engine duckdb --allow-truncated goes on with what it holds.",
+            remedy="Download it again; --engine duckdb --allow-truncated reads what it contains.",
         ) from error
     counts: Counter[str] = Counter()
     for row in rows:
@@ -274,7 +274,7 @@ def _is_damage(error: Exception) -> bool:
 def _parser(
     kind: str, folder: str
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Make the function that a task runs: batches of lines in, one row of counts a batch out."""
+    """Return the function of a task: batches of lines in, one row of counts per batch out."""
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext

@@ -14,12 +14,12 @@ from typing import Any
 import msgspec
 
 from twowiki.data.schema import Example, to_official
-from twowiki.generation.report import make_report, render_html
-from twowiki.generation.run import Run
+from twowiki.generation.report import summarize_run, write_report
+from twowiki.generation.run import GenerationRun
 from twowiki.generation.samples import GeneratedSample
 from twowiki.generation.sampling import read_json_lines, write_lines
 from twowiki.generation.splits import FILE_OF_SPLIT
-from twowiki.io.files import replacing, write_json, write_text
+from twowiki.io.files import replacing
 
 SPLIT_FILES = ("train", "dev", "test")
 PROVENANCE = "provenance.jsonl"
@@ -54,7 +54,7 @@ def _provenance(sample: GeneratedSample, split: str, score: float) -> dict[str, 
     }
 
 
-def write_outputs(run: Run, out: Path) -> dict[str, Any]:
+def write_outputs(run: GenerationRun, out: Path) -> dict[str, Any]:
     """Write every file of the data set; return the report."""
     work = run.work
     splits: dict[str, str] = json.loads((work / "splits" / "splits.json").read_text("utf-8"))
@@ -79,7 +79,6 @@ def write_outputs(run: Run, out: Path) -> dict[str, Any]:
     )
     shutil.copyfile(work / "samples" / "aliases.jsonl", out / ".aliases.tmp")
     (out / ".aliases.tmp").replace(out / "id_aliases.json")
-    report = make_report(run, examples, splits)
-    write_json(out / "report.json", report)
-    write_text(out / "report.html", render_html(report))
+    report = summarize_run(run, examples, splits)
+    write_report(out, report)
     return report

@@ -1,7 +1,7 @@
 """The pipeline: dumps, tables, facts in the text, candidates, samples, contexts, splits.
 
-Every stage writes a folder and a manifest; a run that was stopped goes on with the first stage
-that is not done. Same dumps, settings and seed give the same bytes, whatever the engine or the
+Every stage writes a folder and a manifest; a stopped run continues with the first stage that is
+not finished. The same dumps, settings and seed give the same bytes, whatever the engine or the
 number of workers.
 """
 
@@ -22,22 +22,22 @@ from twowiki.generation.queries import (
     COMPARISONS,
     GROUND,
     GROUPS,
-    MEASURES,
+    MEASURE,
     MEMBERS,
     PARTITIONED,
     SELECT,
     SELECTED_CHAINS,
     bucket_count,
     cell_count,
-    chain_up,
-    compare,
     count_reasons,
+    find_chains,
+    find_pairs,
     ground,
     run_queries,
     write_dates,
     write_rules,
 )
-from twowiki.generation.run import Run, make_engine
+from twowiki.generation.run import GenerationRun, make_engine
 from twowiki.generation.sampling import make_contexts, make_samples, make_splits
 from twowiki.generation.settings import GenerateConfig, Resources
 from twowiki.generation.tables import count_rows, parquet_files
@@ -55,13 +55,13 @@ def run_pipeline(config: GenerateConfig, out: Path, resources: Resources) -> dic
         DataError: inputs that cannot be used.
     """
     if config.wikidata is None or config.paragraphs is None:
-        raise DataError("no dumps", remedy="Give --wikidata and --paragraphs.")
-    require_file(config.wikidata, "Give a Wikidata JSON dump as --wikidata.")
+        raise DataError("no dumps", remedy="Set --wikidata and --paragraphs.")
+    require_file(config.wikidata, "Set --wikidata to a Wikidata JSON dump.")
     files, form = paragraph_files(config.paragraphs)
     work = resources.work or out / "work"
     work.mkdir(parents=True, exist_ok=True)
     with closing(make_engine(resources, work)) as engine:
-        run = Run(config, resources, work, engine)
+        run = GenerationRun(config, resources, work, engine)
         _read_dumps(run, config.wikidata, files, form)
         _select(run)
         _find_candidates(run)
@@ -71,7 +71,7 @@ def run_pipeline(config: GenerateConfig, out: Path, resources: Resources) -> dic
         return write_outputs(run, out)
 
 
-def _read_dumps(run: Run, wikidata: Path, files: list[Path], form: str) -> None:
+def _read_dumps(run: GenerationRun, wikidata: Path, files: list[Path], form: str) -> None:
     """Read both dumps, in parts that a stopped run keeps."""
     config, workers = run.config, run.resources.workers
 
@@ -101,7 +101,7 @@ def _read_dumps(run: Run, wikidata: Path, files: list[Path], form: str) -> None:
     run.key = key_of({"wikidata": first, "paragraphs": second})
 
 
-def _select(run: Run) -> None:
+def _select(run: GenerationRun) -> None:
     """Join entities with pages, keep best statements, find what the pages state."""
 
     def select(folder: Path) -> Mapping[str, Any]:
@@ -123,14 +123,14 @@ def _select(run: Run) -> None:
         tables = dict(run.tables)
         ground(run.engine, tables, folder)
         found = count_rows(tables["grounded"])
-        asked = count_rows(tables["subject_facts"]) if "subject_facts" in tables else 0
-        return {"found in the summary": found, "object not in the summary": asked - found}
+        facts = count_rows(tables["subject_facts"]) if "subject_facts" in tables else 0
+        return {"found in the summary": found, "object not in the summary": facts - found}
 
     run.stage("ground", find, queries=GROUND, keep_partial=True)
 
 
 def _selected(counts: Mapping[str, int]) -> dict[str, int]:
-    """Say what the joins kept and left."""
+    """Return what the joins kept and left out, under the report's names."""
     return {
         "entities with a page": counts["linked"],
         "entities without a page": counts["entities"] - counts["linked"],
@@ -141,7 +141,7 @@ def _selected(counts: Mapping[str, int]) -> dict[str, int]:
     }
 
 
-def _find_candidates(run: Run) -> None:
+def _find_candidates(run: GenerationRun) -> None:
     config = run.config
     most = config.largest_limit
     draw: dict[str, Any] = {
@@ -160,15 +160,15 @@ def _find_candidates(run: Run) -> None:
         pages = count_rows(tables["linked"])
         if config.exhaustive and pages > _MOST_PAGES_FOR_ALL:
             raise DataError(
-                f"--limit-per-type all would pair {pages:,} entities each with each",
-                remedy=f"Give a number; all is for dumps of up to {_MOST_PAGES_FOR_ALL:,} pages.",
+                f"--limit-per-type all would compare every pair of {pages:,} entities",
+                remedy=f"Set a number; all is for dumps of up to {_MOST_PAGES_FOR_ALL:,} pages.",
             )
         cells = cell_count(tables["types"])
         write_rules(folder, tables, cells=cells, **draw)
         if chains:
-            chain_up(run.engine, tables, folder)
+            find_chains(run.engine, tables, folder)
         if pairs:
-            compare(run.engine, tables, folder, bridges=bridges)
+            find_pairs(run.engine, tables, folder, bridges=bridges)
         kinds = [name for name in ("chains", "comparison", "bridge_comparison") if name in tables]
         return {name: count_reasons(tables[name]) for name in kinds}
 
@@ -176,7 +176,7 @@ def _find_candidates(run: Run) -> None:
     if chains:
         steps |= CHAINS | SELECTED_CHAINS
     if pairs:
-        steps |= MEASURES | GROUPS | MEMBERS | COMPARISONS
+        steps |= MEASURE | GROUPS | MEMBERS | COMPARISONS
     if bridges:
         steps |= BRIDGE_COMPARISONS
     run.stage("candidates", find, settings=draw, queries=steps, keep_partial=True)

@@ -1,6 +1,7 @@
 """The queries in the order of the paper's method: pages, facts, grounding, pairs of facts.
 
-Each step names the tables that it reads; a table is a Parquet folder.
+Each step names the tables that it reads; a table is a Parquet folder. The small tables of
+relations, rules and settings are written here too.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from twowiki.data.relations import (
     P,
 )
 from twowiki.generation.dates import date_of_key, written_forms
-from twowiki.generation.engines import Engine, query
+from twowiki.generation.engines import QueryEngine, query
 from twowiki.generation.tables import (
     count_rows,
     parquet_files,
-    read_table,
+    read_arrow,
     table_of,
     write_part,
 )
@@ -49,12 +50,12 @@ PARTITIONED = {
     "subject_facts": "facts relations linked settings",
     "texts": "linked sentences settings",
 }
-# What runs on a bucket at a time reads that bucket besides.
+# These run on one bucket at a time, which they read as well.
 GROUND = {"grounded": "relations names written_days"}
 CHAINS = {
     "chains": "grounded relation_pairs relations linked names written_days facts sexes settings",
 }
-MEASURES = {"measures": "relations days"}
+MEASURE = {"measures": "relations days"}
 MEMBERS = {"members": "facts popular class_types comparables settings"}
 SELECTED_CHAINS = {"selected_chains": "chains settings"}
 GROUPS = {"popular": "facts linked"}
@@ -84,12 +85,12 @@ _GROUNDED = pa.schema(
         ("sent_id", pa.int64()),
     ]
 )  # fmt: skip
-ROWS_A_BUCKET = 2_000_000
-FILMS_A_CELL = 8
+_ROWS_PER_BUCKET = 2_000_000
+_FILMS_PER_CELL = 8
 
 
 def run_queries(
-    engine: Engine,
+    engine: QueryEngine,
     steps: Mapping[str, str],
     tables: Tables,
     folder: Path,
@@ -112,7 +113,7 @@ def write_rules(folder: Path, tables: Tables, **settings: object) -> None:
 
 def write_dates(folder: Path, tables: Tables) -> None:
     """Write every way to write each date of the table `days`."""
-    keys = read_table(tables["days"], ["o"]).column("o").to_pylist()
+    keys = read_arrow(tables["days"], ["o"]).column("o").to_pylist()
     rows = [
         (key, form.norm, form.says.key, int(form.says.precision == date.precision))
         for key in keys
@@ -124,19 +125,19 @@ def write_dates(folder: Path, tables: Tables) -> None:
 
 
 def bucket_count(facts: Path) -> int:
-    """Give the number of parts that keeps a part's join within memory; from the rows alone."""
-    return max(1, -(-count_rows(facts) // ROWS_A_BUCKET))
+    """Return the number of parts that keeps a part's join within memory, from the rows alone."""
+    return max(1, -(-count_rows(facts) // _ROWS_PER_BUCKET))
 
 
 def cell_count(types: Path) -> int:
-    """Give the number of cells that films are paired within, so that few samples hang together."""
-    kinds = read_table(types, ["type"]).column("type")
+    """Return the number of cells that films are paired within, so that few samples are linked."""
+    kinds = read_arrow(types, ["type"]).column("type")
     films = int(pc.sum(pc.match_substring(kinds, "film")).as_py() or 0)
-    return max(1, films // FILMS_A_CELL)
+    return max(1, films // _FILMS_PER_CELL)
 
 
 def buckets_of(folder: Path) -> dict[int, Path]:
-    """Give the folder of each bucket of a bucketed table."""
+    """Return the folder of each bucket of a bucketed table."""
     return {
         int(path.name.rpartition("=")[2]): path
         for path in sorted(folder.iterdir())
@@ -144,7 +145,7 @@ def buckets_of(folder: Path) -> dict[int, Path]:
     }
 
 
-def ground(engine: Engine, tables: Tables, folder: Path) -> None:
+def ground(engine: QueryEngine, tables: Tables, folder: Path) -> None:
     """Find the facts that their subjects' pages state, a bucket of subjects at a time."""
     facts, texts = (
         buckets_of(tables[name]) if name in tables else {} for name in ("subject_facts", "texts")
@@ -159,7 +160,7 @@ def ground(engine: Engine, tables: Tables, folder: Path) -> None:
 
 
 def run_in_parts(
-    engine: Engine,
+    engine: QueryEngine,
     steps: Mapping[str, str],
     parts: Mapping[str, Tables],
     tables: Tables,
@@ -167,14 +168,14 @@ def run_in_parts(
 ) -> None:
     """Run queries as `run_queries` does, on one part of some tables at a time.
 
-    A part that is there already is left: a stopped run goes on with the next one.
+    A part that exists already is kept: a stopped run continues with the next one.
 
     Args:
         engine: where they run.
         steps: the queries, with the tables that they read whole.
         parts: the folders of the results, each with the tables that are read for it alone.
-        tables: every table; gets those of the queries.
-        folder: where these go.
+        tables: every table; those of the queries are added.
+        folder: where these are written.
     """
     for name, inputs in steps.items():
         given = {table: tables[table] for table in inputs.split()}
@@ -186,27 +187,27 @@ def run_in_parts(
 
 
 def parts_of(table: Path, name: str) -> dict[str, Tables]:
-    """Give the buckets of a table, or all of it where it has none, each under a query's name."""
+    """Return the buckets of a table, or all of it where it has none, each under a query's name."""
     buckets = sorted(path for path in table.iterdir() if path.is_dir())
     return {path.name: {name: path} for path in buckets or [table]}
 
 
-def chain_up(engine: Engine, tables: Tables, folder: Path) -> None:
+def find_chains(engine: QueryEngine, tables: Tables, folder: Path) -> None:
     """Find the chains of two grounded facts, a bucket of starting facts at a time."""
     run_in_parts(engine, CHAINS, parts_of(tables["grounded"], "starts"), tables, folder)
     run_queries(engine, SELECTED_CHAINS, tables, folder)
 
 
-def compare(engine: Engine, tables: Tables, folder: Path, *, bridges: bool) -> None:
-    """Find the pairs of entities to compare, and with `bridges` those of films."""
-    run_in_parts(engine, MEASURES, parts_of(tables["grounded"], "grounded"), tables, folder)
+def find_pairs(engine: QueryEngine, tables: Tables, folder: Path, *, bridges: bool) -> None:
+    """Find the pairs of entities to compare, with `bridges` also those of films."""
+    run_in_parts(engine, MEASURE, parts_of(tables["grounded"], "grounded"), tables, folder)
     run_queries(engine, GROUPS, tables, folder)
     run_in_parts(engine, MEMBERS, parts_of(tables["measures"], "part"), tables, folder)
     run_queries(engine, COMPARISONS | (BRIDGE_COMPARISONS if bridges else {}), tables, folder)
 
 
 def count_reasons(folder: Path) -> dict[str, int]:
-    """Count a candidate table's rows by the reason that drops them; "" is kept ones."""
+    """Count a candidate table's rows by the reason that drops them; "" for kept ones."""
     counts: dict[str, int] = {}
     for file in parquet_files(folder):
         for batch in pq.ParquetFile(file).iter_batches(batch_size=200_000, columns=["reason"]):
@@ -216,7 +217,7 @@ def count_reasons(folder: Path) -> dict[str, int]:
 
 
 def tables_in(folders: Iterable[Path]) -> Tables:
-    """Give the tables that finished stages hold."""
+    """Return the tables of finished stages."""
     return {
         path.name: path
         for folder in folders
@@ -247,7 +248,7 @@ def _relations() -> pa.Table:
 
 
 def _relation_pairs(*, drop_unstated: bool) -> pa.Table:
-    """Make the pairs of relations that questions use; rule 0 is the compositional type."""
+    """Return the pairs of relations that questions use; rule 0 is the compositional type."""
     rows: list[tuple[object, ...]] = []
     ruled = set()
     for number, rule in enumerate(RULES, 1):
@@ -282,16 +283,16 @@ def rule_tables(
     cap: int = 1,
     drop_unstated: bool = False,
 ) -> dict[str, pa.Table]:
-    """Give every small table by name.
+    """Return every small table by name.
 
     Args:
         seed: what the sampling order is drawn from.
-        exhaustive: all pairs of entities instead of a shuffled order of neighbours.
-        buckets: the number of parts that subjects are dealt into.
+        exhaustive: all pairs of entities instead of neighbors in a shuffled order.
+        buckets: the number of parts that subjects are divided into.
         cells: the number of parts that films are paired within.
-        share: candidates of one pair of relations that go first, so that none floods a type.
-        cap: the most candidates that go on for one pair of relations.
-        drop_unstated: whether a rule that can fail needs Wikidata's word.
+        share: candidates of one pair of relations that come first, so that none dominates a type.
+        cap: the most candidates that are kept for one pair of relations.
+        drop_unstated: whether a rule that can fail needs a statement in Wikidata.
     """
     sexes: list[tuple[object, ...]] = [(kind, P["father"]) for kind in MALE_KINDS]
     sexes += [(kind, P["mother"]) for kind in FEMALE_KINDS]

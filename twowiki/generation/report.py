@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from html import escape
+from pathlib import Path
 from typing import Any
 
 from twowiki.data.schema import TWO_WIKI_TYPES, Example
-from twowiki.generation.dates import MONTHS
-from twowiki.generation.run import Run
+from twowiki.generation.dates import MONTH_NAMES
+from twowiki.generation.run import GenerationRun
+from twowiki.io.files import write_json, write_text
+from twowiki.io.templates import render_template
 
 _SAMPLES_SHOWN = 3
 
@@ -22,7 +24,7 @@ def _is_date(text: str) -> bool:
     return (
         bool(words)
         and words[-1].isdecimal()
-        and all(word.isdecimal() or word in MONTHS for word in words)
+        and all(word.isdecimal() or word in MONTH_NAMES for word in words)
     )
 
 
@@ -60,8 +62,8 @@ class _Tally:
         }
 
 
-def make_report(
-    run: Run, examples: Callable[[str], Iterable[Example]], splits: Mapping[str, str]
+def summarize_run(
+    run: GenerationRun, examples: Callable[[str], Iterable[Example]], splits: Mapping[str, str]
 ) -> dict[str, Any]:
     """Count everything that the paper's tables count, and every drop by its reason.
 
@@ -137,89 +139,8 @@ def _dropped(counts: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     }
 
 
-def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    cells = "".join(f"<th>{escape(name)}</th>" for name in head)
-    lines = [f"<tr>{cells}</tr>"]
-    for row in rows:
-        lines.append("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>")
-    return "<table>\n" + "\n".join(lines) + "\n</table>"
-
-
-def render_html(report: Mapping[str, Any]) -> str:
-    """Render the report as one page without scripts."""
-    types = report["types"]
-    parts = [
-        f"<p>{report['samples']:,} samples. "
-        f"Settings: {escape(', '.join(f'{k} {v}' for k, v in report['settings'].items()))}.</p>",
-        "<h2>Types</h2>",
-        _table(
-            ("type", "samples", "words a question", "words an answer", "yes", "no"),
-            ((kind, *row.values()) for kind, row in types.items()),
-        ),
-        "<h2>Splits</h2>",
-        _table(
-            ("split", *types),
-            (
-                (name, *(counts.get(kind, 0) for kind in types))
-                for name, counts in report["splits"].items()
-            ),
-        ),
-        f"<p>{escape(_parts(report['parts']))}."
-        f" Single-hop probe: F1 {report['single_hop_probe']['f1']}.</p>",
-        "<h2>Entity chains</h2>",
-        f"<p>No {escape(report['chains']['disjoint_by'])} of entities stands in two splits.</p>",
-        _leak_table(report["chains"]["leaks"]),
-        "<h2>Answers</h2>",
-        _table(
-            ("answer", "samples", "%"),
-            (
-                (kind, row["samples"], row["percent"])
-                for kind, row in report["answer_types"].items()
-            ),
-        ),
-        "<h2>Relations</h2>",
-        _table(("relation", "evidences"), report["relations"].items()),
-        "<h2>Read</h2>",
-        *(
-            f"<h3>{escape(name)}</h3>" + _table(("what", "count"), counts.items())
-            for name, counts in report["read"].items()
-        ),
-        "<h2>Joined</h2>",
-        _table(("what", "count"), report["facts"].items()),
-        "<h2>Dropped</h2>",
-        *(
-            f"<h3>{escape(name)}</h3>" + _table(("reason", "candidates"), reasons.items())
-            for name, reasons in report["dropped"].items()
-        ),
-        "<h2>Examples</h2>",
-        *(
-            f"<h3>{escape(kind)}</h3>"
-            + _table(("question", "answer"), ((row["question"], row["answer"]) for row in rows))
-            for kind, rows in report["examples"].items()
-        ),
-    ]
-    return _PAGE.format(body="\n".join(parts))
-
-
-def _parts(parts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name or 'dropped'}: {count:,}" for name, count in parts.items())
-
-
-def _leak_table(leaks: Mapping[str, Mapping[str, int]]) -> str:
-    names = list(next(iter(leaks.values())))
-    return _table(("split", *names), ((name, *row.values()) for name, row in leaks.items()))
-
-
-_PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>Generated data set</title>
-<style>
-body {{ font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }}
-table {{ border-collapse: collapse; margin: 0.5rem 0 1rem; }}
-td, th {{ border: 1px solid #ccc; padding: 0.2rem 0.6rem; text-align: left; }}
-</style>
-<h1>Generated data set</h1>
-{body}
-</html>
-"""
+def write_report(out: Path, report: Mapping[str, Any]) -> None:
+    """Write `report.json` and `report.html` into a folder."""
+    write_json(out / "report.json", report)
+    page = render_template("twowiki.generation", "report.html", report=report)
+    write_text(out / "report.html", page)

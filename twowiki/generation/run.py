@@ -1,4 +1,4 @@
-"""One run: its engine, its stages in order, their keys and the tables that they left."""
+"""One run: its engine, its stages in order, their keys and their tables."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from twowiki.generation.engines import DuckDBEngine, Engine, SparkEngine, query
+from twowiki.generation.engines import DuckDBEngine, QueryEngine, SparkEngine, query
 from twowiki.generation.queries import Tables, tables_in
-from twowiki.generation.settings import VERSION, GenerateConfig, Resources
+from twowiki.generation.settings import GENERATION_VERSION, GenerateConfig, Resources
 from twowiki.generation.tables import read_rows, table_sizes
 from twowiki.io.stages import key_of, run_stage
 
 
-def make_engine(resources: Resources, work: Path) -> Engine:
+def make_engine(resources: Resources, work: Path) -> QueryEngine:
     """Return the engine of the resources; it starts with its first query."""
     scratch = work / "scratch"
     if resources.engine == "spark":
@@ -21,11 +21,11 @@ def make_engine(resources: Resources, work: Path) -> Engine:
     return DuckDBEngine(scratch, memory=resources.memory, threads=resources.workers)
 
 
-class Run:
+class GenerationRun:
     """One run over one work folder, with the keys of its stages and their tables."""
 
     def __init__(
-        self, config: GenerateConfig, resources: Resources, work: Path, engine: Engine
+        self, config: GenerateConfig, resources: Resources, work: Path, engine: QueryEngine
     ) -> None:
         self.config, self.resources, self.work, self.engine = config, resources, work, engine
         self.tables: Tables = {}
@@ -53,7 +53,12 @@ class Run:
             keep_partial: whether it can continue where it stopped.
         """
         texts = {step: query(step) for step in queries or ()}
-        parts = {"version": VERSION, "stage": name, "settings": settings, "queries": texts}
+        parts = {
+            "version": GENERATION_VERSION,
+            "stage": name,
+            "settings": settings,
+            "queries": texts,
+        }
         self.key = key_of(parts | {"after": self.key if after is None else after})
         folder = self.work / name
         self.counts[name] = run_stage(

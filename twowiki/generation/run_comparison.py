@@ -1,7 +1,8 @@
-"""Whether two runs gave the same: file by file, then stage by stage, whatever the engines.
+"""Compare two runs, or a run with expected samples.
 
-In: two output folders. Out: lines that say what is equal and what differs; for a split that
-differs, the first samples that only one run has.
+In: two output folders. Out: what is equal and what differs, file by file, then table by table,
+whatever the engines; for differing samples, the first ones that only one run has. With expected
+samples: which ones the run has, and for every missing one the reason that dropped it.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from twowiki.io.stages import MANIFEST
 _COMPARED = ("train.json", "dev.json", "test.json", "id_aliases.json", PROVENANCE, "report.json",
          "report.html")  # fmt: skip
 _SHOWN = 5
-# A date stands once a part here, and engines cut other parts; `days` holds it once.
+# `dates` has a date once per part, and engines cut different parts; `days` has it once.
 _UNCOMPARED = {"dates"}
 
 
-class Verdict(NamedTuple):
+class RunDifference(NamedTuple):
     """One comparison: what, whether it is equal, and details of a difference."""
 
     what: str
@@ -40,20 +41,20 @@ class Verdict(NamedTuple):
     detail: str = ""
 
 
-def compare_runs(one: Path, two: Path) -> Iterator[Verdict]:
+def compare_runs(one: Path, two: Path) -> Iterator[RunDifference]:
     """Compare the files of two runs, then the tables that both still have.
 
     Raises:
-        DataError: when a folder is no finished run.
+        DataError: when a folder is not a finished run.
     """
     for folder in (one, two):
         if not (folder / "report.json").is_file():
             raise DataError(
-                "no finished run here", file=folder, remedy="Give the --out of `twowiki generate`."
+                "not a finished run", file=folder, remedy="Name the --out of `twowiki generate`."
             )
     for name in _COMPARED:
         equal = sha256_of(one / name) == sha256_of(two / name)
-        yield Verdict(name, equal, "" if equal else _difference(one, two, name))
+        yield RunDifference(name, equal, "" if equal else _difference(one, two, name))
     parquet = [
         {
             str(path.relative_to(folder)): sha256_of(path)
@@ -61,12 +62,12 @@ def compare_runs(one: Path, two: Path) -> Iterator[Verdict]:
         }
         for folder in (one / "parquet", two / "parquet")
     ]
-    yield Verdict("parquet", parquet[0] == parquet[1])
+    yield RunDifference("parquet", parquet[0] == parquet[1])
     stages = sorted(_stages(one) & _stages(two))
     for stage in stages:
         for table in sorted(_tables(one / "work" / stage) & _tables(two / "work" / stage)):
             path = Path("work") / stage / table
-            yield Verdict(str(path), digest_rows(one / path) == digest_rows(two / path))
+            yield RunDifference(str(path), digest_rows(one / path) == digest_rows(two / path))
 
 
 def _stages(run: Path) -> set[str]:
@@ -99,14 +100,14 @@ def _difference(one: Path, two: Path, name: str) -> str:
 
 
 class Missing(NamedTuple):
-    """An expected sample that the run did not give back."""
+    """An expected sample that the run does not have."""
 
     record: Mapping[str, Any]
     reason: str
 
 
 class Recovery(NamedTuple):
-    """What came back: counts, questions that no template makes, and the missing ones."""
+    """What the run has: counts, samples with another question, and the missing ones."""
 
     expected: int
     found: int
@@ -120,7 +121,7 @@ def _ids(record: Mapping[str, Any]) -> list[int]:
 
 
 class Recovered:
-    """A finished run, to be asked for samples.
+    """A finished run, in which expected samples are looked up.
 
     Args:
         out: the run's folder.
@@ -130,14 +131,16 @@ class Recovered:
     def __init__(self, out: Path, work: Path | None = None) -> None:
         if not (out / PROVENANCE).is_file():
             raise DataError(
-                "no finished run here", file=out, remedy="Run `twowiki generate --out` first."
+                "not a finished run",
+                file=out,
+                remedy="GenerationRun `twowiki generate --out` first.",
             )
         self.out, self.work = out, work or out / "work"
         if not (self.work / "samples" / "dropped.jsonl").is_file():
             raise DataError(
-                "the stages of the run are not here",
+                "the stages of the run are missing",
                 file=self.work,
-                remedy="Give the --work of `twowiki generate`, or run it again.",
+                remedy="Name the --work of `twowiki generate`, or run it again.",
             )
         self.wordings = {
             row["_id"]: row["wordings"] for row in read_json_lines(out / PROVENANCE, dict)
@@ -164,7 +167,7 @@ class Recovered:
         return record["type"], record["answer"].casefold(), support, evidences
 
     def check(self, expected: Path) -> Recovery:
-        """Look for every expected record."""
+        """Look up every expected record."""
         records = list(read_raw(expected))
         worded, unworded, missing = 0, [], []
         for record in records:
@@ -179,7 +182,7 @@ class Recovered:
         return Recovery(len(records), found_count, worded, unworded, missing)
 
     def _reason(self, record: Mapping[str, Any]) -> str:
-        """Name what kept a sample from coming back, at the first stage that did."""
+        """Return the first reason that a sample is missing."""
         ids = _ids(record)
         relations = [relation for _, relation, _ in record["evidences"]]
         near = [
@@ -207,7 +210,7 @@ class Recovered:
         return "other_answer" if all(form[1] != answer for form in forms) else "other_combination"
 
     def _dropped_row(self, kind: str, ids: list[int], relations: list[str]) -> str:
-        """Find the candidate's row and give its reason."""
+        """Return the reason in the candidate's row; "" if it has no row."""
         numbers = [P[name] for name in relations if name in P]
         if kind in ("inference", "compositional") and len(ids) > 1 and len(numbers) > 1:
             table, test = "chains", {"e": ids[0], "b": ids[1], "r1": numbers[0], "r2": numbers[1]}
@@ -270,7 +273,7 @@ class Recovered:
         )
 
     def _fact_missing(self, record: Mapping[str, Any], ids: list[int]) -> str:
-        """Find the first evidence that the dumps do not bear out."""
+        """Return the reason of the first evidence that the dumps do not support; "" if all are."""
         linked = set(self._pages.values())
         if any(qid not in linked for qid in ids):
             return "entity_without_a_page"
@@ -291,6 +294,6 @@ class Recovered:
 
 
 def missing_lines(recovery: Recovery) -> Iterator[str]:
-    """Give a line for each sample that did not come back."""
+    """Return one line per missing sample."""
     for record, reason in recovery.missing:
         yield f"{record['_id']}  {record['type']}  {reason}  {record['question']}"

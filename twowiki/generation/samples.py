@@ -37,7 +37,7 @@ DATE_ID = "date_information"
 BRIDGE_TYPES = ("inference", "compositional")
 
 
-class Question(msgspec.Struct, kw_only=True):
+class QuestionInContext(msgspec.Struct, kw_only=True):
     """What single-hop readers and splits need of a sample: the question, answer and context.
 
     `gold` lists the entities of the gold paragraphs, in the order of support; `chains` the
@@ -66,7 +66,7 @@ class Provenance(msgspec.Struct, kw_only=True, omit_defaults=True):
     pages: list[int | None] = []
 
 
-class GeneratedSample(Question, kw_only=True):
+class GeneratedSample(QuestionInContext, kw_only=True):
     """A question with its gold; a context and its worst tier of distractors come last."""
 
     answer_id: str | None

@@ -21,12 +21,12 @@ from twowiki.generation.contexts import (
     Contexts,
     gold_tables,
     hits_table,
-    nearest,
+    nearest_pages,
 )
 from twowiki.generation.entities import Entities
 from twowiki.generation.queries import CONTEXTS, WANTED, run_queries
-from twowiki.generation.run import Run
-from twowiki.generation.samples import GeneratedSample, Question, Style
+from twowiki.generation.run import GenerationRun
+from twowiki.generation.samples import GeneratedSample, QuestionInContext, Style
 from twowiki.generation.selection import (
     DroppedCandidate,
     read_candidates,
@@ -46,10 +46,10 @@ from twowiki.io.files import replacing, write_json
 from twowiki.io.stages import fingerprint_of
 
 BALANCED = ("comparison", "bridge_comparison")
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
-def read_json_lines(path: Path, shape: type[T]) -> Iterator[T]:
+def read_json_lines(path: Path, shape: type[_T]) -> Iterator[_T]:
     """Read the lines of a file that a stage wrote, each in the given shape."""
     decoder = msgspec.json.Decoder(shape)
     with open(path, "rb") as stream:
@@ -74,7 +74,7 @@ def _template_texts() -> list[str]:
     return [(folder / name).read_text("utf-8") for name in names]
 
 
-def make_samples(run: Run) -> None:
+def make_samples(run: GenerationRun) -> None:
     """Word the candidates; keep the number of each type that the settings ask for."""
     config = run.config
     settings = config.to_dict() | {"templates": _template_texts()}
@@ -91,7 +91,7 @@ def make_samples(run: Run) -> None:
 
 
 def _select(
-    run: Run, folder: Path
+    run: GenerationRun, folder: Path
 ) -> tuple[list[GeneratedSample], list[DroppedCandidate], Entities]:
     """Return samples, dropped candidates and the entities that the candidates name."""
     config = run.config
@@ -145,7 +145,7 @@ def _aliases(samples: Iterable[GeneratedSample], entities: Entities) -> Iterator
         yield {"Q_id": f"Q{qid}", "aliases": others, "demonyms": demonyms}
 
 
-def make_contexts(run: Run) -> None:
+def make_contexts(run: GenerationRun) -> None:
     """Add distractors to the gold paragraphs of every sample, up to ten paragraphs."""
     config = run.config
     path = run.work / "samples" / "samples.jsonl"
@@ -176,9 +176,9 @@ def make_contexts(run: Run) -> None:
     run.stage("contexts", make, settings=limits, queries=CONTEXTS)
 
 
-def _find_distractors(run: Run, folder: Path, samples: list[GeneratedSample]) -> Contexts:
+def _find_distractors(run: GenerationRun, folder: Path, samples: list[GeneratedSample]) -> Contexts:
     """Take distractors from the 50 nearest pages; samples that fall short from 200, any type."""
-    ranked = nearest(samples, run.tables["linked"])
+    ranked = nearest_pages(samples, run.tables["linked"])
     contexts = Contexts()
     numbers: Iterable[int] = range(len(samples))
     for name, depth in (("near", NEAR), ("far", FAR)):
@@ -195,7 +195,9 @@ def _find_distractors(run: Run, folder: Path, samples: list[GeneratedSample]) ->
     return contexts
 
 
-def _single_hop_scores(config: GenerateConfig, samples: list[Question]) -> dict[str, float]:
+def _single_hop_scores(
+    config: GenerateConfig, samples: list[QuestionInContext]
+) -> dict[str, float]:
     """Score the samples by the single-hop reader of the settings."""
     if config.probe == "lexical":
         return lexical_scores(samples, config.seed)
@@ -206,14 +208,14 @@ def _single_hop_scores(config: GenerateConfig, samples: list[Question]) -> dict[
     return encoder_scores(samples, config.seed, config.probe)
 
 
-def make_splits(run: Run) -> None:
+def make_splits(run: GenerationRun) -> None:
     """Score every sample by the single-hop reader and assign the samples to splits."""
     config = run.config
     path = run.work / "contexts" / "examples.jsonl"
 
     def make(folder: Path) -> Mapping[str, Any]:
-        rarity = word_rarity(sample.question for sample in read_json_lines(path, Question))
-        samples = list(with_best_paragraph(read_json_lines(path, Question), rarity))
+        rarity = word_rarity(sample.question for sample in read_json_lines(path, QuestionInContext))
+        samples = list(with_best_paragraph(read_json_lines(path, QuestionInContext), rarity))
         scores = _single_hop_scores(config, samples)
         splits = assign_splits(samples, scores, config.seed, keep_all=config.exhaustive)
         write_json(folder / "splits.json", splits.of, indent=0)

@@ -61,7 +61,7 @@ class DroppedCandidate(msgspec.Struct):
     candidate: Candidate
 
 
-class Selection(NamedTuple):
+class SelectedSamples(NamedTuple):
     """Samples in the order of the draw, and the candidates that were dropped."""
 
     samples: list[GeneratedSample]
@@ -100,7 +100,7 @@ def select_samples(
     most: int | None,
     yes_share: float | None,
     known_questions: set[str],
-) -> Selection:
+) -> SelectedSamples:
     """Turn candidates of one type into samples.
 
     Args:
@@ -112,7 +112,7 @@ def select_samples(
         yes_share: the share of "yes" among yes/no answers; None does not balance them.
         known_questions: questions that exist already, folded; those of the samples are added.
     """
-    selection = Selection([], [])
+    selection = SelectedSamples([], [])
     balancer = _YesNoBalancer(yes_share)
 
     def drop(candidate: Candidate, reason: str) -> None:
@@ -142,7 +142,7 @@ def select_samples(
 def _samples_of(
     plan: Plan | Drop, entities: Entities, style: Style, *, every_answer: bool
 ) -> Iterator[GeneratedSample | Drop]:
-    """Return a plan's sample, or with `every_answer` one for each answer that it has."""
+    """Yield a plan's sample, or with `every_answer` one for each answer that it has."""
     if isinstance(plan, Drop):
         yield plan
         return

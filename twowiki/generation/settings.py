@@ -12,7 +12,7 @@ from twowiki.data.schema import TWO_WIKI_TYPES
 from twowiki.errors import DataError
 from twowiki.io.arguments import argument, check_values, settings_of, to_dict
 
-VERSION = 1  # counts changes of what the same dumps and seed give
+GENERATION_VERSION = 1  # counts changes of what the same dumps and seed give
 PAPER_MIX = {
     "comparison": 57_989,
     "inference": 7_478,
@@ -145,4 +145,4 @@ class Resources:
     def __post_init__(self) -> None:
         check_values(self)
         if not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]I?B", self.memory.upper()):
-            raise DataError(f"--memory is {self.memory!r}", remedy="Give a size such as 2GB.")
+            raise DataError(f"--memory is {self.memory!r}", remedy="Write a size such as 2GB.")

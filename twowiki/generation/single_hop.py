@@ -24,12 +24,12 @@ import msgspec
 
 from twowiki.data.schema import Example, Paragraph
 from twowiki.errors import DataError, require_file
-from twowiki.generation.dates import MONTHS
-from twowiki.generation.samples import BRIDGE_TYPES, Question
+from twowiki.generation.dates import MONTH_NAMES
+from twowiki.generation.samples import BRIDGE_TYPES, QuestionInContext
 from twowiki.metric.normalization import normalize_answer
 
 FOLDS = 5
-_MONTH = "|".join(MONTHS)
+_MONTH = "|".join(MONTH_NAMES)
 _DATE = re.compile(
     rf"\d{{1,2}} (?:{_MONTH}) \d{{3,4}}|(?:{_MONTH}) \d{{1,2}}, \d{{3,4}}|\b\d{{3,4}}\b"
 )
@@ -49,7 +49,7 @@ _ANY_NAME = re.compile(
 _ANY_PAIR = re.compile(r"^\w+ (?:[a-z]+(?:'s)?,? )*([^a-z].*) or (.+?)(?: born first)?\?+ ?$")
 
 
-class Candidate(NamedTuple):
+class _Candidate(NamedTuple):
     """A possible answer and its features."""
 
     text: str
@@ -92,8 +92,8 @@ class _NaiveBayes:
         return round(total / len(features), 6)
 
 
-def learned_answers(
-    gold: Sequence[str], folds: Sequence[int], candidates: Callable[[int], Iterable[Candidate]]
+def _learned_answers(
+    gold: Sequence[str], folds: Sequence[int], candidates: Callable[[int], Iterable[_Candidate]]
 ) -> list[str]:
     """Answer every question by what the other folds teach; "" where there is no candidate.
 
@@ -138,7 +138,7 @@ def word_rarity(questions: Iterable[str]) -> dict[str, float]:
     return {word: math.log((total + 1) / (count + 0.5)) for word, count in frequency.items()}
 
 
-def _best_paragraph(sample: Question, rarity: Mapping[str, float]) -> int:
+def _best_paragraph(sample: QuestionInContext, rarity: Mapping[str, float]) -> int:
     """Return the position of the paragraph that contains most of the question's rare words.
 
     The title counts twice more: a question names its subject by it.
@@ -155,8 +155,8 @@ def _best_paragraph(sample: Question, rarity: Mapping[str, float]) -> int:
 
 
 def with_best_paragraph(
-    samples: Iterable[Question], rarity: Mapping[str, float]
-) -> Iterator[Question]:
+    samples: Iterable[QuestionInContext], rarity: Mapping[str, float]
+) -> Iterator[QuestionInContext]:
     """Return the samples with only the paragraph that a single-hop reader takes.
 
     The rest of a context is nine tenths of the memory.
@@ -166,21 +166,21 @@ def with_best_paragraph(
         yield msgspec.structs.replace(sample, context=(best,))
 
 
-def best_paragraphs(samples: Sequence[Question]) -> list[Paragraph]:
+def best_paragraphs(samples: Sequence[QuestionInContext]) -> list[Paragraph]:
     """Return for each sample the paragraph that a single-hop reader takes."""
     rarity = word_rarity(sample.question for sample in samples)
     return [sample.context[_best_paragraph(sample, rarity)] for sample in samples]
 
 
-def _lexical_candidates(question: str, paragraph: Paragraph) -> Iterator[Candidate]:
+def _lexical_candidates(question: str, paragraph: Paragraph) -> Iterator[_Candidate]:
     form = _question_form(question)
     for text in ("yes", "no"):
-        yield Candidate(text, (f"kind={text}", f"{form}|kind={text}"))
+        yield _Candidate(text, (f"kind={text}", f"{form}|kind={text}"))
     pair = _PAIR.match(question)
     for place in (2, 3) if pair else ():
         text = pair[place] if pair else ""
         own = text.casefold() == paragraph.title.casefold()
-        yield Candidate(
+        yield _Candidate(
             text, ("kind=asked", f"{form}|kind=asked", f"{form}|asked {place} own {own}")
         )
     folded = question.casefold()
@@ -191,14 +191,14 @@ def _lexical_candidates(question: str, paragraph: Paragraph) -> Iterator[Candida
                 known = f"kind={kind} asked={match.group().casefold() in folded}"
                 last = (before[-1] if before else "^").casefold()
                 pairing = " ".join(before).casefold()
-                yield Candidate(
+                yield _Candidate(
                     match.group(),
                     (known, f"{form}|{known}", f"{form}|{kind}|{last}", f"{kind}|{pairing}",
                      f"{form}|{kind}|sentence {min(number, 2)}"),
                 )  # fmt: skip
 
 
-def lexical_scores(samples: Sequence[Question], seed: str) -> dict[str, float]:
+def lexical_scores(samples: Sequence[QuestionInContext], seed: str) -> dict[str, float]:
     """Score every sample by a reader trained on the four folds that it is not in.
 
     Args:
@@ -209,7 +209,7 @@ def lexical_scores(samples: Sequence[Question], seed: str) -> dict[str, float]:
         F1 (0 to 1) by sample id, rounded to four digits.
     """
     paragraphs = best_paragraphs(samples)
-    answers = learned_answers(
+    answers = _learned_answers(
         [sample.answer for sample in samples],
         [fold_of(f"{seed}|fold|{sample.id}") for sample in samples],
         lambda number: _lexical_candidates(samples[number].question, paragraphs[number]),
@@ -220,13 +220,13 @@ def lexical_scores(samples: Sequence[Question], seed: str) -> dict[str, float]:
     }
 
 
-def read_scores(path: Path, samples: Sequence[Question]) -> dict[str, float]:
+def read_scores(path: Path, samples: Sequence[QuestionInContext]) -> dict[str, float]:
     """Read the scores of another reader: JSON lines {"id": ..., "f1": 0 to 1}.
 
     Raises:
         DataError: for a line of another shape, or a sample without a score.
     """
-    require_file(path, 'Give --probe file:PATH, JSON lines {"id": ..., "f1": ...}.')
+    require_file(path, 'Set --probe to file:PATH, JSON lines {"id": ..., "f1": ...}.')
     scores: dict[str, float] = {}
     with open(path, encoding="utf-8") as stream:
         for number, line in enumerate(stream, 1):
@@ -279,17 +279,17 @@ def majority_answers(examples: Sequence[Example]) -> list[str]:
     return [best[key] for key in kinds]
 
 
-def _from_question(question: str, frequent: Sequence[str]) -> Iterator[Candidate]:
+def _from_question(question: str, frequent: Sequence[str]) -> Iterator[_Candidate]:
     form = _question_form(question)
     for text in ("yes", "no", *frequent):
-        yield Candidate(text, (f"{form}|{text}", f"said {text}"))
+        yield _Candidate(text, (f"{form}|{text}", f"said {text}"))
     pair = _ANY_PAIR.match(question)
     for place in (1, 2) if pair else ():
         text = pair[place] if pair else ""
-        yield Candidate(text, (f"{form}|asked {place}", f"asked {place}"))
+        yield _Candidate(text, (f"{form}|asked {place}", f"asked {place}"))
 
 
-def _from_paragraphs(example: Example) -> Iterator[Candidate]:
+def _from_paragraphs(example: Example) -> Iterator[_Candidate]:
     form, folded = _question_form(example.question), example.question.casefold()
     yield from _from_question(example.question, ())
     for title, sentences in example.context:
@@ -299,18 +299,18 @@ def _from_paragraphs(example: Example) -> Iterator[Candidate]:
                 for match in pattern.finditer(sentence):
                     before = " ".join(sentence[: match.start()].split()[-2:]).casefold()
                     known = f"{kind} asked {match.group().casefold() in folded}"
-                    yield Candidate(match.group(), (
+                    yield _Candidate(match.group(), (
                         f"{form}|{known}|{own}", f"{form}|{kind}|{before}",
                         f"{known}|{before}|{own}", f"{form}|{kind}|{min(number, 2)}|{own}",
                     ))  # fmt: skip
 
 
 def _learned(
-    examples: Sequence[Example], candidates: Callable[[Example], Iterable[Candidate]]
+    examples: Sequence[Example], candidates: Callable[[Example], Iterable[_Candidate]]
 ) -> list[str]:
     gold = [example.answer or "" for example in examples]
     folds = [fold_of(example.id) for example in examples]
-    return learned_answers(gold, folds, lambda number: candidates(examples[number]))
+    return _learned_answers(gold, folds, lambda number: candidates(examples[number]))
 
 
 def question_only_answers(examples: Sequence[Example]) -> list[str]:

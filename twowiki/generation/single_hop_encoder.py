@@ -11,7 +11,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from twowiki.errors import DataError
-from twowiki.generation.samples import Question
+from twowiki.generation.samples import QuestionInContext
 from twowiki.generation.single_hop import FOLDS, best_paragraphs, fold_of, word_f1
 from twowiki.io.files import progress
 
@@ -37,7 +37,7 @@ class _Pair(NamedTuple):
 
 
 def encoder_scores(
-    samples: Sequence[Question],
+    samples: Sequence[QuestionInContext],
     seed: str,
     model: str,
     settings: ReaderSettings | None = None,
@@ -93,7 +93,7 @@ class _Reader:
             raise DataError(
                 f"the encoder cannot be loaded: {str(error).splitlines()[0]}",
                 file=model,
-                remedy="Give --probe a folder or the name of a Hugging Face encoder.",
+                remedy="Set --probe to a folder or the name of a Hugging Face encoder.",
             ) from error
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.model.to(self.device)

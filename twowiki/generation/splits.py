@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from twowiki.generation.samples import Question
+from twowiki.generation.samples import QuestionInContext
 
 TRAIN_MEDIUM, TRAIN_HARD, DEV, TEST = "train-medium", "train-hard", "dev", "test"
 FILE_OF_SPLIT = {TRAIN_MEDIUM: "train", TRAIN_HARD: "train", DEV: "dev", TEST: "test"}
@@ -28,14 +28,14 @@ class Splits(NamedTuple):
     dropped: Counter[str]
 
 
-def chains_of(sample: Question, level: str) -> list[tuple[int, ...]]:
+def chains_of(sample: QuestionInContext, level: str) -> list[tuple[int, ...]]:
     """Return what may not be in two splits: each link of two entities, or all gold entities."""
     if level == "whole chain":
         return [tuple(sorted(sample.gold))]
     return [tuple(sorted(chain)) for chain in sample.chains]
 
 
-def _groups(samples: Sequence[Question], level: str) -> list[list[int]]:
+def _groups(samples: Sequence[QuestionInContext], level: str) -> list[list[int]]:
     """Group samples that share a chain, directly or through others."""
     parent = list(range(len(samples)))
 
@@ -58,7 +58,7 @@ def _groups(samples: Sequence[Question], level: str) -> list[list[int]]:
 
 
 def assign_splits(
-    samples: Sequence[Question],
+    samples: Sequence[QuestionInContext],
     scores: Mapping[str, float],
     seed: str,
     *,
@@ -109,7 +109,7 @@ def assign_splits(
 class _Deal:
     """Assigns groups of unsolved samples so that every type is spread evenly over three splits."""
 
-    def __init__(self, samples: Sequence[Question], solved: Sequence[bool]) -> None:
+    def __init__(self, samples: Sequence[QuestionInContext], solved: Sequence[bool]) -> None:
         self.types = [sample.type for sample in samples]
         self.split = [""] * len(samples)
         self.filled: dict[str, Counter[str]] = {name: Counter() for name in _HARD}
@@ -148,7 +148,7 @@ def _draw(sample_id: str, seed: str) -> str:
 
 
 def _leaks(
-    samples: Sequence[Question],
+    samples: Sequence[QuestionInContext],
     split: Sequence[str],
     solved: Sequence[bool],
     seed: str,
@@ -169,7 +169,7 @@ def _leaks(
     }
 
 
-def _shared(samples: Sequence[Question], files: Sequence[str]) -> dict[str, int]:
+def _shared(samples: Sequence[QuestionInContext], files: Sequence[str]) -> dict[str, int]:
     trained = {level: set() for level in ("link", "whole chain")}  # type: dict[str, set[Any]]
     for sample, file in zip(samples, files, strict=True):
         if file == "train":

@@ -1,4 +1,4 @@
-"""The tables between dumps and samples: columns and contracts. One row per what the name says.
+"""The tables between dumps and samples: columns and contracts.
 
 Only integers and strings: every engine reads and orders them alike. `norm` columns hold
 `text.normalize` of their text.
@@ -35,9 +35,9 @@ TABLES: dict[str, pa.Schema] = {
     "names": _schema("qid:int norm:text name:text kind:text prio:int"),
     # A statement that is not deprecated; `o` is an entity's id, a date's key, or null.
     "claims": _schema("s:int p:int o:int? best:int stmt_id:text ended:int"),
-    # A date that some claim or text says. Unique: o.
+    # A date that some claim or text gives. Unique: o.
     "dates": _schema("o:int year:int year_o:int low:int high:int precision:int"),
-    # A way to write a date; `says` is the date that the words themselves give.
+    # A way to write a date; `says` is the date that the words themselves mean.
     "written_days": _schema("o:int norm:text says:int exact:int"),
     # A page with a summary. `usable` is 0 where a template was left unrendered.
     "pages": _schema(
@@ -55,7 +55,7 @@ TABLES: dict[str, pa.Schema] = {
 
 
 def table_of(name: str, rows: Iterable[Row]) -> pa.Table:
-    """Make an Arrow table with the columns of a known table."""
+    """Return rows as an Arrow table with the columns of a known table."""
     schema = TABLES[name]
     columns: Sequence[Sequence[Any]] = list(zip(*rows, strict=True)) or [()] * len(schema)
     arrays = [
@@ -65,7 +65,7 @@ def table_of(name: str, rows: Iterable[Row]) -> pa.Table:
 
 
 def write_part(folder: Path, part: str, table: pa.Table) -> None:
-    """Write one file of a table, whole or not at all."""
+    """Write one file of a table in one step."""
     folder.mkdir(parents=True, exist_ok=True)
     aside = folder / f".{part}.tmp"
     pq.write_table(table, aside, compression="zstd")
@@ -73,13 +73,13 @@ def write_part(folder: Path, part: str, table: pa.Table) -> None:
 
 
 def parquet_files(folder: Path) -> list[Path]:
-    """Give a table's files in order, those of its buckets included."""
+    """Return a table's files in order, those of its buckets included."""
     return sorted(
         path for path in folder.rglob("*.parquet") if not path.name.startswith((".", "_"))
     )
 
 
-def read_table(folder: Path, columns: list[str] | None = None) -> pa.Table:
+def read_arrow(folder: Path, columns: list[str] | None = None) -> pa.Table:
     """Read a whole table; for the small ones."""
     files = parquet_files(folder)
     return pa.concat_tables([pq.ParquetFile(file).read(columns=columns) for file in files])
@@ -87,7 +87,7 @@ def read_table(folder: Path, columns: list[str] | None = None) -> pa.Table:
 
 def read_rows(folder: Path) -> list[dict[str, Any]]:
     """Read a whole small table as rows."""
-    rows: list[dict[str, Any]] = read_table(folder).to_pylist()
+    rows: list[dict[str, Any]] = read_arrow(folder).to_pylist()
     return rows
 
 
@@ -121,8 +121,8 @@ def write_tables(folder: Path, part: str, tables: Mapping[str, Iterable[Row]]) -
         write_part(folder / name, part, table_of(name, rows))
 
 
-# What holds of the tables: the columns that no two rows share, and the columns whose every value
-# stands in another table's column.
+# Contracts of the tables: the columns that no two rows share, and the columns whose every value
+# is in another table's column.
 UNIQUE = {
     "days": ("o",),
     "written_days": ("o", "norm"),
@@ -161,18 +161,18 @@ FOREIGN = {
 
 
 def broken_contracts(tables: Mapping[str, Path]) -> list[str]:
-    """Say which contracts do not hold of some tables; nulls break a key."""
+    """Return the contracts that some tables break; nulls break a key."""
     broken = []
     for name, columns in UNIQUE.items():
         if name in tables:
-            rows = read_table(tables[name], list(columns))
+            rows = read_arrow(tables[name], list(columns))
             if rows.group_by(list(columns)).aggregate([]).num_rows != rows.num_rows:
                 broken.append(f"{name}: {', '.join(columns)} not unique")
             if any(rows.column(column).null_count for column in columns):
                 broken.append(f"{name}: null in {', '.join(columns)}")
     for (name, column), (other, key) in FOREIGN.items():
         if name in tables and other in tables:
-            known = set(read_table(tables[other], [key]).column(0).to_pylist())
-            if set(read_table(tables[name], [column]).column(0).to_pylist()) - known:
+            known = set(read_arrow(tables[other], [key]).column(0).to_pylist())
+            if set(read_arrow(tables[name], [column]).column(0).to_pylist()) - known:
                 broken.append(f"{name}.{column} not in {other}.{key}")
     return broken

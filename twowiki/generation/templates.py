@@ -1,7 +1,7 @@
 """Question templates: read from data, filled with names. Pure.
 
-Every function gives all forms that fit, in a fixed order; which one is asked is drawn elsewhere.
-A form that was released in odd English has two wordings; the style says which one is used.
+Every function returns all forms that fit, in a fixed order; which one is used is drawn elsewhere.
+A form that was released in odd English has two wordings; the style selects one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NOUNS = {"animated feature film": "film", "church building": "church", "musical
 
 
 class Form(NamedTuple):
-    """One form of a question, its slots open.
+    """One form of a question with open slots.
 
     `id` names it in reports; `pick` is "low", "high", or "" for yes/no and bridge questions.
     """
@@ -49,7 +49,7 @@ def _forms(section: str, block: Mapping[str, Any], label: str, style: str) -> It
 
 
 def comparison_forms(relation: str, kind: str, style: str) -> list[Form]:
-    """Give the forms for a property of a type of entity; "" is any other popular type."""
+    """Return the forms for a property of a type of entity; "" is any other popular type."""
     for block in _data("comparison"):
         if block["relation"] == relation and kind in block["types"]:
             return list(_forms("comparison", block, f"{kind or 'other'}/{relation}", style))
@@ -57,7 +57,7 @@ def comparison_forms(relation: str, kind: str, style: str) -> list[Form]:
 
 
 def bridge_comparison_forms(role: str, relation: str, style: str) -> list[Form]:
-    """Give the forms for a property of two films' directors or producers."""
+    """Return the forms for a property of two films' directors or producers."""
     for block in _data("bridge_comparison"):
         if block["relation"] == relation:
             return [
@@ -68,7 +68,7 @@ def bridge_comparison_forms(role: str, relation: str, style: str) -> list[Form]:
 
 
 def inference_forms(word: str, style: str) -> list[Form]:
-    """Give the forms for the word of an inferred relation."""
+    """Return the forms for the word of an inferred relation."""
     blocks = _data("inference")
     fitting = [block for block in blocks if word in block["words"]] or blocks[-1:]
     return [
@@ -78,7 +78,7 @@ def inference_forms(word: str, style: str) -> list[Form]:
 
 
 def compositional_forms(first: str, second: str, kind: str, style: str) -> list[Form]:
-    """Give the forms for a phrase over the first relation and a question over the second.
+    """Return the forms for a phrase over the first relation and a question over the second.
 
     Args:
         first: the first relation, or "husband"/"wife" for a spouse.
@@ -104,12 +104,12 @@ def compositional_forms(first: str, second: str, kind: str, style: str) -> list[
 
 
 def noun_of(kind: str) -> str:
-    """Give the noun that a question uses for a type."""
+    """Return the noun that a question uses for a type."""
     return _NOUNS.get(kind, kind)
 
 
 def plural_of(kind: str) -> str:
-    """Give the plural noun of a type; "" for an unknown one."""
+    """Return the plural noun of a type; "" for an unknown one."""
     return PLURALS.get(kind, "")
 
 
@@ -121,7 +121,7 @@ def fill(form: Form, slots: Mapping[str, str], style: str) -> str | None:
     text = form.text
     if any(f"#{slot}" in text and not value for slot, value in slots.items()):
         return None
-    # In one pass, so that a name that holds a slot's name is left alone.
+    # In one pass, so that a name that contains a slot's name is not changed.
     pieces = text.split("#")
     filled = [pieces[0]]
     names = sorted(slots, key=len, reverse=True)

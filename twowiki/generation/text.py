@@ -1,7 +1,7 @@
 """Normal forms of text: whole-word matching, page titles, the questions' title-casing. Pure.
 
-Text is normalised here, in Python, once; no query ever lowers or splits a string, so that every
-engine sees the same words.
+Text is normalized here, in Python, once; no query lowers or splits a string, so that every engine
+sees the same words.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def _normal_word(word: str) -> str:
 
 
 def normalize(text: str) -> str:
-    """Give the words of a text, folded, with one space between and around them; "" if none.
+    """Return the words of a text, folded, with one space between and around them; "" if none.
 
-    `normalize(a) in normalize(b)` holds iff the words of `a` stand in `b` as whole words.
+    `normalize(a) in normalize(b)` is true iff the words of `a` are in `b` as whole words.
     """
     words = [_normal_word(word) for word in _WORD.findall(text)]
     kept = [word for word in words if word]
@@ -49,7 +49,7 @@ def normalize(text: str) -> str:
 
 
 def find_words(text: str, wanted: str) -> tuple[int, int] | None:
-    """Find the first place where a text has these normalised words; characters half-open."""
+    """Return the first span where a text has these normalized words; characters half-open."""
     target = wanted.split()
     if not target:
         return None
@@ -66,7 +66,7 @@ def find_words(text: str, wanted: str) -> tuple[int, int] | None:
 
 
 def spelling(text: str, wanted: str, known: tuple[str, ...] = ()) -> str | None:
-    """Give the wanted words as the text writes them, punctuation of a known spelling included."""
+    """Return the wanted words as the text writes them, punctuation of a known spelling included."""
     for name in known:
         start = text.find(name)
         while start >= 0:
@@ -79,10 +79,10 @@ def spelling(text: str, wanted: str, known: tuple[str, ...] = ()) -> str | None:
 
 
 def page_key(title: str) -> str:
-    """Give one spelling for all ways of writing a page's title.
+    """Return one spelling for all ways of writing a page's title.
 
     Underscores, HTML entities, percent codes, Unicode composition and the case of the first
-    letter make no difference; a `#section` is kept, as it names no page.
+    letter make no difference; a `#section` is kept: such a title is not a page.
     """
     plain = unescape(title)
     if "%" in plain:
@@ -92,7 +92,7 @@ def page_key(title: str) -> str:
 
 
 def bare_title(title: str) -> str:
-    """Take the bracketed disambiguator off a page's title; a title that is all bracket stays."""
+    """Drop the bracketed disambiguator of a page's title; a title that is all bracket stays."""
     return _BRACKETS.sub("", title) or title
 
 

@@ -2,7 +2,7 @@
 
 In: lines of a JSON dump, one entity each. Out: rows, and counts of what was left out and why.
 Only the relations of `relations` are decoded; everything else of an entity is skipped unread.
-An entity that does not have the usual shape goes the slow way, statement by statement.
+An entity of an unusual shape is read statement by statement, which is slower.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from twowiki.data.relations import DEMONYM, INSTANCE_OF, ITEM_RELATIONS, SEX, TIME_RELATIONS
-from twowiki.generation.dates import Date, interval, parse_date
+from twowiki.generation.dates import WikidataDate, interval, parse_wikidata_time
 from twowiki.generation.tables import Row
 from twowiki.generation.text import STOP_NAMES, bare_title, normalize, page_key
 
@@ -103,14 +103,14 @@ _decoder = msgspec.json.Decoder(_Entity)
 
 
 class WikidataRows(NamedTuple):
-    """What a block of lines gave: rows by table, counts by reason."""
+    """The rows of a block of lines by table, and counts by reason."""
 
     tables: dict[str, list[Row]]
     counts: Counter[str]
 
 
 def parse_lines(block: bytes) -> WikidataRows:
-    """Read entity lines; count what is no usable item and every unusable statement."""
+    """Parse entity lines; count every line and statement that is not usable."""
     tables: dict[str, list[Row]] = {name: [] for name in ("entities", "names", "claims", "dates")}
     counts: Counter[str] = Counter()
     dates: set[int] = set()
@@ -177,7 +177,7 @@ def _sound_claims(statements: object, counts: Counter[str]) -> list[Any]:
         if _converts(plain, _Claim):
             kept.append(msgspec.convert(plain, _Claim))
         elif _converts(plain | {"mainsnak": {"snaktype": "somevalue"}}, _Claim):
-            # A value of a kind that the relation cannot have: there, but of no use.
+            # A value of a kind that the relation cannot have: present, but not usable.
             kept.append(_Claim(_Snak("somevalue"), str(plain.get("rank", "normal"))))
         else:
             counts["statement of unknown shape"] += 1
@@ -221,7 +221,7 @@ def _add_entity(
 
 
 def _names(qid: int, entity: _Entity, label: str, title: str | None) -> Iterator[Row]:
-    """Give each distinct name once: label, page title, aliases, demonyms in this order."""
+    """Return each distinct name once: label, page title, aliases, demonyms in this order."""
     given = [("label", label)]
     if title:
         given.append(("title", bare_title(title.replace("_", " "))))
@@ -283,7 +283,7 @@ def _object(
             return int(value.id[1:])
         counts["statement value of another kind"] += 1
         return None
-    date = parse_date(value.time or "", value.precision or 0, value.calendarmodel)
+    date = parse_wikidata_time(value.time or "", value.precision or 0, value.calendarmodel)
     if date is None:
         counts["date coarser than a year or out of range"] += 1
         return None
@@ -291,11 +291,11 @@ def _object(
     return date.key
 
 
-def _add_date(date: Date, tables: dict[str, list[Row]], seen: set[int]) -> None:
-    """Add a date and its year, once a block."""
-    for said in dict.fromkeys((date, date.at(9))):
-        if said.key in seen:
+def _add_date(date: WikidataDate, tables: dict[str, list[Row]], seen: set[int]) -> None:
+    """Add a date and its year, once per block."""
+    for one in dict.fromkeys((date, date.at(9))):
+        if one.key in seen:
             continue
-        seen.add(said.key)
-        low, high = interval(said)
-        tables["dates"].append((said.key, said.year, said.at(9).key, low, high, said.precision))
+        seen.add(one.key)
+        low, high = interval(one)
+        tables["dates"].append((one.key, one.year, one.at(9).key, low, high, one.precision))

@@ -2,7 +2,7 @@
 
 In: the authors' `para_with_hyperlink` lines, lines or Parquet rows of `wikimedia/wikipedia`
 ({id, url, title, text}), or `<page>` elements of pages-articles XML. Out: rows, and counts of
-what was left out and why. Sentences that the input has already cut stay as they are.
+what was left out and why. Sentences that the input has split already are kept.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from twowiki.models.text import split_sentences
 
 
 class PageRows(NamedTuple):
-    """What a block of pages gave: rows by table, counts by reason."""
+    """The rows of a block of pages by table, and counts by reason."""
 
     tables: dict[str, list[Row]]
     counts: Counter[str]
 
 
-class Mention(NamedTuple):
+class _Mention(NamedTuple):
     """A link: sentence index, characters half-open within that sentence, and where it leads."""
 
     sent_id: int
@@ -44,7 +44,7 @@ def _empty() -> PageRows:
 
 
 def parse_json_lines(block: bytes) -> PageRows:
-    """Read lines of either JSON form; the record's keys tell which one it is."""
+    """Parse lines of either JSON form; the record's keys decide which one it is."""
     found = _empty()
     for line in block.split(b"\n"):
         text = line.strip().rstrip(b",")
@@ -60,7 +60,7 @@ def parse_json_lines(block: bytes) -> PageRows:
 
 
 def parse_records(records: Iterable[Mapping[str, Any]]) -> PageRows:
-    """Read records that are decoded already (rows of a Parquet file)."""
+    """Parse records that are decoded already (rows of a Parquet file)."""
     found = _empty()
     for record in records:
         _add_record(record, found)
@@ -92,8 +92,8 @@ def _page_id(value: object) -> int | None:
     return int(text) if text.isdecimal() and len(text) < 18 else None
 
 
-def _given_mentions(given: object, sentences: list[str]) -> list[Mention]:
-    """Keep the links that lie in their sentence; offsets count from the sentence's start."""
+def _given_mentions(given: object, sentences: list[str]) -> list[_Mention]:
+    """Return the links that are within their sentence; offsets count from the sentence's start."""
     mentions = []
     for raw in given if isinstance(given, list) else []:
         try:
@@ -105,14 +105,14 @@ def _given_mentions(given: object, sentences: list[str]) -> list[Mention]:
         qid = str(ids[0])[1:] if isinstance(ids, list) and ids else ""
         if 0 <= sent_id < len(sentences) and 0 <= start < end <= len(sentences[sent_id]):
             target = int(qid) if qid.isdecimal() else None
-            mentions.append(Mention(sent_id, start, end, target, title))
+            mentions.append(_Mention(sent_id, start, end, target, title))
     return mentions
 
 
 def summary_of_article(text: str) -> str:
-    """Take the summary off a whole article's plain text: what stands above its first heading.
+    """Return the summary of a whole article's plain text: what is above its first heading.
 
-    A heading there is a short paragraph of one line that ends in no punctuation.
+    A heading there is a short paragraph of one line without punctuation at its end.
     """
     kept: list[str] = []
     for paragraph in re.split(r"\n\s*\n", text.replace("\r\n", "\n").strip()):
@@ -132,7 +132,7 @@ def _add_page(
     page_id: int,
     title: str,
     sentences: list[str],
-    mentions: Iterable[Mention],
+    mentions: Iterable[_Mention],
     found: PageRows,
     *,
     usable: bool = True,
@@ -144,7 +144,7 @@ def _add_page(
     if not usable:
         found.counts["page with an unrendered template"] += 1
     norms = [normalize(text) for text in sentences]
-    # In one piece: a name that a bad cut has split is still a name on the page.
+    # In one piece: a name that a bad sentence split has cut is still a name on the page.
     whole = f" {' '.join(' '.join(norms).split())} "
     found.tables["pages"].append(
         (
@@ -175,7 +175,7 @@ _REDIRECT_LINK = re.compile(r"^\s*#redirect\s*:?\s*\[\[([^\]|]+)", re.I)
 
 
 def parse_xml_pages(block: bytes) -> PageRows:
-    """Read the `<page>` elements of a block of pages-articles XML."""
+    """Parse the `<page>` elements of a block of pages-articles XML."""
     found = _empty()
     for element in block.decode("utf-8", errors="replace").split("</page>"):
         start = element.find("<page>")
@@ -213,8 +213,10 @@ def _add_element(element: str, found: PageRows) -> None:
     _add_page(int(number[1]), name, sentences, mentions, found, usable=summary.faithful)
 
 
-def _placed_links(sentences: list[str], links: Iterable[tuple[int, int, str]]) -> Iterable[Mention]:
-    """Turn places in the summary into places in its sentences."""
+def _placed_links(
+    sentences: list[str], links: Iterable[tuple[int, int, str]]
+) -> Iterable[_Mention]:
+    """Return links of the summary as links of its sentences."""
     starts = [0]
     for text in sentences:
         starts.append(starts[-1] + len(text))
@@ -224,4 +226,4 @@ def _placed_links(sentences: list[str], links: Iterable[tuple[int, int, str]]) -
             sent_id += 1
         if starts and end <= starts[sent_id + 1]:
             offset = starts[sent_id]
-            yield Mention(sent_id, start - offset, end - offset, None, target)
+            yield _Mention(sent_id, start - offset, end - offset, None, target)

@@ -1,8 +1,8 @@
 """Wikitext of an article to the plain text of its summary, links kept. Pure.
 
-Templates that carry values (dates, conversions, numbers, languages, quotes) are rendered; those
-that carry none (infoboxes, notes, citations) go; any other one in running text leaves `MARK`, so
-that the page is not taken for a faithful summary.
+Templates with values (dates, conversions, numbers, languages, quotes) are rendered; those without
+(infoboxes, notes, citations) are dropped; any other one in running text leaves `MARK`, so that the
+page is not used as a faithful summary.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from html import unescape
 from typing import NamedTuple
 
-from twowiki.generation.dates import MONTHS
+from twowiki.generation.dates import MONTH_NAMES
 
 _COMMENT = re.compile(r"<!--.*?-->", re.S)
 _DROPPED_TAG = re.compile(
@@ -32,7 +32,7 @@ _ANCHOR = re.compile("\x01([^\x02]*)\x02([^\x03]*)\x03")
 _MEDIA = re.compile(r"^\s*:?(file|image|category|media|wikipedia|template|portal)\s*:", re.I)
 
 
-class Summary(NamedTuple):
+class PageSummary(NamedTuple):
     """A page's opening text and its links: (start, end, target title), characters half-open."""
 
     text: str
@@ -40,8 +40,8 @@ class Summary(NamedTuple):
     faithful: bool
 
 
-def render_summary(wikitext: str) -> Summary:
-    """Render what stands above the first heading."""
+def render_summary(wikitext: str) -> PageSummary:
+    """Render what is above the first heading."""
     text = _COMMENT.sub("", wikitext)
     text = _DROPPED_TAG.sub("", text)
     heading = _HEADING.search(text)
@@ -53,7 +53,7 @@ def render_summary(wikitext: str) -> Summary:
     text = _render_links(_BREAK.sub(" ", text))
     text = _TAG.sub("", _EXTERNAL.sub(lambda match: match[1] or "", text))
     text = _QUOTES.sub("", _MAGIC.sub("", text))
-    # Braces that never closed hold a template's parameters, not prose.
+    # Braces that never close hold a template's parameters, not prose.
     text = re.sub(r"\{\{.*|\{\|.*", MARK, text, flags=re.S)
     lines = [line for line in text.split("\n") if not line.lstrip().startswith(("|", "!", "}}"))]
     paragraphs = [_tidy(line.lstrip("*#:; ")) for line in lines]
@@ -67,7 +67,7 @@ def _tidy(line: str) -> str:
     return re.sub(r"\s+([,.;:)])", r"\1", text)
 
 
-def _with_links(text: str) -> Summary:
+def _with_links(text: str) -> PageSummary:
     plain: list[str] = []
     links: list[tuple[int, int, str]] = []
     length = last = 0
@@ -80,11 +80,11 @@ def _with_links(text: str) -> Summary:
         last = match.end()
     plain.append(text[last:])
     joined = "".join(plain)
-    return Summary(joined, tuple(links), MARK not in joined)
+    return PageSummary(joined, tuple(links), MARK not in joined)
 
 
 def _render_links(text: str) -> str:
-    """Turn links into their texts, with the target kept in control characters."""
+    """Replace links by their texts, with the target kept in control characters."""
 
     def render(match: re.Match[str]) -> str:
         target, shown, tail = match[1].strip(), match[2], match[3]
@@ -122,7 +122,7 @@ _SILENT = re.compile(
 
 
 def render_templates(text: str) -> str:
-    """Render templates from the inside out; a whole line of an unknown one is no prose."""
+    """Render templates from the inside out; a whole line of an unknown one is dropped."""
     while True:
         rendered = _INNER.sub(_render_one, text)
         if rendered == text:
@@ -157,7 +157,7 @@ def _render_one(match: re.Match[str]) -> str:
 
 
 def _split_arguments(inner: str) -> list[str]:
-    """Split at the bars that part arguments, not those inside links."""
+    """Split at the bars between arguments, not at those inside links."""
     parts, depth, start = [], 0, 0
     for place, letter in enumerate(inner):
         if inner.startswith("[[", place):
@@ -172,7 +172,7 @@ def _split_arguments(inner: str) -> list[str]:
 
 
 def _render_known(name: str, values: list[str], named: dict[str, str]) -> str | None:
-    """Render a template that carries a value; None for one that is not known."""
+    """Render a template with a value; None for one that is not known."""
     if name in _DATES:
         return _render_date(values, named, _DATES[name])
     if name in ("convert", "cvt"):
@@ -251,7 +251,7 @@ def _render_date(values: list[str], named: dict[str, str], kind: str) -> str:
         return str(numbers[0])
     if not 1 <= numbers[1] <= 12:
         return str(numbers[0])
-    month = MONTHS[numbers[1] - 1]
+    month = MONTH_NAMES[numbers[1] - 1]
     if len(numbers) == 2:
         return f"{month} {numbers[0]}"
     if named.get("df", "").casefold() in ("y", "yes") or "mf" not in named:

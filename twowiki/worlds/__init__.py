@@ -1,6 +1,6 @@
-"""Fictional worlds: people, works and places that never were, in the dumps' own formats.
+"""Fictional worlds: invented people, works and places, in the dumps' own formats.
 
-In: a few numbers and a seed. Out: a Wikidata dump (one entity a line) and Wikipedia summaries with
-their links, from which `twowiki generate` makes questions as from the real dumps. No question can
-be known by heart: whoever is asked about has a name that no real person has (see `syllables`).
+In: a few numbers and a seed. Out: a Wikidata dump (one entity per line) and Wikipedia summaries
+with links, from which `twowiki generate` makes questions as from the real dumps. No model can know
+an answer from elsewhere: every name has a mark that no real name has (see `names.has_mark`).
 """

@@ -1,7 +1,7 @@
-"""What people did: occupations, names, studies, employers, teachers, faiths, prizes, ends.
+"""What people did: occupations, names, studies, employers, teachers, religions, prizes, deaths.
 
-In: families and places. Out: `Careers`, one column a fact, by person. Somebody is an academic's
-student only if both lived then and the teacher's university is where the student graduated.
+In: families and places. Out: `Careers`, one column per fact, by person. Somebody is a scholar's
+student only if both were alive and the student graduated from the scholar's university.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import defaultdict
 from twowiki.worlds.names import Tongue
 from twowiki.worlds.people import NOBODY, People
 from twowiki.worlds.random_draws import Chance
-from twowiki.worlds.registry import Country, Place, Registry
+from twowiki.worlds.registry import Country, Registry, WorldPlace
 from twowiki.worlds.settings import WorldConfig
 from twowiki.worlds.vocabulary import CAUSES, OCCUPATIONS
 
@@ -22,7 +22,7 @@ _NOWHERE = -1
 
 
 class Careers:
-    """Columns by person; -1 where there is none. Entities unless said otherwise."""
+    """Columns by person, of entities but for advisor and teacher; -1 where there is none."""
 
     def __init__(self, people: int) -> None:
         self.entity = array("i", [NOBODY]) * people
@@ -43,27 +43,27 @@ class Careers:
         self.by_occupation: dict[str, list[int]] = defaultdict(list)
 
     def of(self, *occupations: str) -> list[int]:
-        """Give everyone whose first occupation is one of these, by birth."""
+        """Return everyone whose first occupation is one of these, by birth."""
         if len(occupations) == 1:
             return self.by_occupation[occupations[0]]
         return sorted(person for name in occupations for person in self.by_occupation[name])
 
 
 def choose_occupations(config: WorldConfig, people: People) -> Careers:
-    """Draw what everyone does; children sometimes do what a parent did."""
+    """Draw everyone's occupation; children sometimes have a parent's."""
     careers = Careers(len(people))
     weights = [occupation.weight for occupation in OCCUPATIONS.values()]
     for person in range(len(people)):
         chance = Chance(config.seed, "occupation", person)
         born = people.birth_year(person)
-        parent = people.father[person] if chance.odds(600) else people.mother[person]
+        parent = people.father[person] if chance.per_mille(600) else people.mother[person]
         chosen = ""
-        if parent != NOBODY and chance.odds(180):
+        if parent != NOBODY and chance.per_mille(180):
             chosen = careers.occupation[parent][0]
         while not chosen or born < OCCUPATIONS[chosen].earliest:
             chosen = _NAMES[chance.weighted(weights)]
         also = OCCUPATIONS[chosen].also
-        second = chance.pick(also) if also and chance.odds(280) else ""
+        second = chance.pick(also) if also and chance.per_mille(280) else ""
         if second and born < OCCUPATIONS[second].earliest:
             second = ""
         careers.occupation.append((chosen, second) if second else (chosen,))
@@ -79,7 +79,7 @@ def name_people(
     countries: list[Country],
     registry: Registry,
 ) -> None:
-    """Name everyone: the father's surname, a given name of the country's, sometimes two."""
+    """Name everyone: the father's surname, one or two given names of the country."""
     labels: set[str] = set()
     for person in range(len(people)):
         chance = Chance(config.seed, "name", person)
@@ -90,7 +90,7 @@ def name_people(
         careers.surnames.append(surname)
         stock = tongue.given[people.female[person]]
         given = chance.pick(stock)
-        if chance.odds(370):
+        if chance.per_mille(370):
             given += f" {chance.pick(stock)}"
         while config.unique_names and f"{given} {surname}" in labels:
             given += f" {chance.pick(stock)}"
@@ -122,7 +122,7 @@ _RANKS = (("Count", "Countess"), ("Duke", "Duchess"), ("Baron", "Baroness"), ("P
 
 
 def _styled(label: str, seat: int, female: int, registry: Registry, chance: Chance) -> str:
-    """Give the title of somebody's page: the name, an aristocrat's with rank and seat."""
+    """Return the title of a person's page: the name, an aristocrat's with rank and seat."""
     if seat == NOBODY:
         return label
     number = ("", "", "2nd ", "3rd ", "4th ")[chance.below(5)]
@@ -132,40 +132,40 @@ def _styled(label: str, seat: int, female: int, registry: Registry, chance: Chan
 def _other_names(
     person: int, given: str, people: People, careers: Careers, chance: Chance
 ) -> tuple[str, ...]:
-    """Give initials, a short form, a married name: names that texts may use instead."""
+    """Return initials, a short form, a married name: names that texts may use instead."""
     surname, first = careers.surnames[person], given.split()[0]
     other = f"{first[0]}. {surname}"
-    if chance.odds(500):
+    if chance.per_mille(500):
         other = f"{first[: len(first) // 2 + 1]}y {surname}"
     spouse = people.spouse[person]
-    if people.female[person] and NOBODY < spouse < person and chance.odds(300):
+    if people.female[person] and NOBODY < spouse < person and chance.per_mille(300):
         return (other, f"{first} {careers.surnames[spouse]}")
-    return (other,) if chance.odds(400) else ()
+    return (other,) if chance.per_mille(400) else ()
 
 
 def name_ends(
     config: WorldConfig, people: People, careers: Careers, countries: list[Country],
-    registry: Registry, standing: dict[str, dict[int, list[Place]]],
+    registry: Registry, standing: dict[str, dict[int, list[WorldPlace]]],
 ) -> None:  # fmt: skip
-    """Draw where and why people died, where they lie, what they believed."""
+    """Draw where and why people died, where they are buried, their religion."""
     causes = [registry.add("cause of death", name, page=False) for name in CAUSES]
     faiths = _found_religions(countries, registry)
     for person in range(len(people)):
         chance = Chance(config.seed, "end", person)
-        if chance.odds(70):
+        if chance.per_mille(70):
             careers.religion[person] = chance.pick(faiths)
         country = people.country[person]
-        if chance.odds(18):
+        if chance.per_mille(18):
             careers.detention[person] = _one_of(standing["prison"], country, chance)
         if not people.died[person]:
             continue
-        if chance.odds(170):
+        if chance.per_mille(170):
             country = chance.below(len(countries))
         careers.deathplace[person] = chance.pick(countries[country].cities)
-        if chance.odds(130):
+        if chance.per_mille(130):
             careers.cause[person] = chance.pick(causes)
-        if chance.odds(140):
-            kind = "cemetery" if chance.odds(600) else "church"
+        if chance.per_mille(140):
+            kind = "cemetery" if chance.per_mille(600) else "church"
             careers.burial[person] = _one_of(standing[kind], country, chance)
 
 
@@ -177,16 +177,16 @@ def _found_religions(countries: list[Country], registry: Registry) -> list[int]:
     ]
 
 
-def _one_of(places: dict[int, list[Place]], country: int, chance: Chance) -> int:
+def _one_of(places: dict[int, list[WorldPlace]], country: int, chance: Chance) -> int:
     near = places.get(country)
     return chance.pick(near).entity if near else _NOWHERE
 
 
 def teach(
     config: WorldConfig, people: People, careers: Careers, registry: Registry,
-    standing: dict[str, dict[int, list[Place]]],
+    standing: dict[str, dict[int, list[WorldPlace]]],
 ) -> None:  # fmt: skip
-    """Send people to schools, scholars to universities; let scholars and artists have pupils."""
+    """Draw schools, employers and fields, and the students of scholars and artists."""
     fields = {name: registry.add("field of work", name, page=False)
               for known in OCCUPATIONS.values() for name in known.fields}  # fmt: skip
     for person in range(len(people)):
@@ -196,32 +196,32 @@ def teach(
         if OCCUPATIONS[occupation].fields:
             careers.employer[person] = _open(standing["university"], country, year + 32, chance)
             _find_advisor(person, people, careers, chance)
-            if careers.advisor[person] != NOBODY and chance.odds(700):
+            if careers.advisor[person] != NOBODY and chance.per_mille(700):
                 careers.field[person] = careers.field[careers.advisor[person]]
             else:
                 careers.field[person] = fields[chance.pick(OCCUPATIONS[occupation].fields)]
-        elif occupation == "journalist" or (occupation == "novelist" and chance.odds(200)):
-            kind = "newspaper" if chance.odds(500) else "magazine"
+        elif occupation == "journalist" or (occupation == "novelist" and chance.per_mille(200)):
+            kind = "newspaper" if chance.per_mille(500) else "magazine"
             careers.employer[person] = _open(standing[kind], country, year + 30, chance)
-        elif occupation in ("architect", "lawyer", "entrepreneur") and chance.odds(350):
+        elif occupation in ("architect", "lawyer", "entrepreneur") and chance.per_mille(350):
             careers.employer[person] = _open(standing["business"], country, year + 34, chance)
-        if occupation in ARTISTS and chance.odds(330):
+        if occupation in ARTISTS and chance.per_mille(330):
             _find_teacher(person, people, careers, chance)
-        if careers.education[person] == _NOWHERE and chance.odds(480):
+        if careers.education[person] == _NOWHERE and chance.per_mille(480):
             kind = ("university", "high school", "school")[chance.weighted((5, 3, 2))]
             careers.education[person] = _open(standing[kind], country, year + 18, chance)
 
 
-def _open(places: dict[int, list[Place]], country: int, year: int, chance: Chance) -> int:
-    """Give a place that was open then, mostly in the country."""
-    if chance.odds(200) and places:
+def _open(places: dict[int, list[WorldPlace]], country: int, year: int, chance: Chance) -> int:
+    """Return a place that was open then, mostly in the country."""
+    if chance.per_mille(200) and places:
         country = chance.pick(sorted(places))
     near = [place for place in places.get(country, ()) if place.founded // 10000 < year]
     return chance.pick(near).entity if near else _NOWHERE
 
 
 def _find_advisor(person: int, people: People, careers: Careers, chance: Chance) -> None:
-    """Find an older scholar of the same field who taught when the person was in their twenties."""
+    """Draw an older scholar of the same field who taught when the person was in their twenties."""
     year = people.birth_year(person)
     occupation = careers.occupation[person][0]
     peers = careers.by_occupation[occupation]

@@ -11,13 +11,12 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import partial
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from twowiki.errors import DataError
-from twowiki.generation.difficulty import READERS, measure_difficulty, read_gold_examples
-from twowiki.io.files import write_json, write_text
+from twowiki.generation.difficulty import measure_difficulty, read_gold_examples
+from twowiki.generation.report import write_report
 from twowiki.io.stages import key_of, run_stage
 from twowiki.worlds.settings import OPTION_NAMES, WorldConfig, make_world_config
 
@@ -118,24 +117,5 @@ def prepare_dumps(config: WorldConfig, folder: Path) -> tuple[Path, Path]:
 def add_difficulty(config: WorldConfig, out: Path, report: Mapping[str, Any]) -> dict[str, Any]:
     """Measure a generated folder's difficulty; add it and the world's settings to its reports."""
     difficulty = measure_difficulty(read_gold_examples(out))
-    whole = {**report, "world": config.to_dict(), "difficulty": difficulty}
-    write_json(out / "report.json", whole)
-    page = out / "report.html"
-    text = page.read_text(encoding="utf-8")
-    write_text(page, text.replace("</html>", _section(config, difficulty) + "</html>"))
+    write_report(out, {**report, "world": config.to_dict(), "difficulty": difficulty})
     return difficulty
-
-
-def _section(config: WorldConfig, difficulty: Mapping[str, Mapping[str, Any]]) -> str:
-    """Render the F1 of the readers as the last part of the page."""
-    cells = "".join(f"<th>{escape(name)}</th>" for name in ("type", "samples", *READERS))
-    rows = "".join(
-        f"<tr><td>{escape(kind)}</td>"
-        + "".join(f"<td>{row[name]}</td>" for name in ("samples", *READERS))
-        + "</tr>\n"
-        for kind, row in difficulty.items()
-    )
-    return (
-        f"<h2>Difficulty</h2>\n<p>World: {escape(config.text)}. F1 of readers; the two-hop reader "
-        f"follows the gold facts.</p>\n<table>\n<tr>{cells}</tr>\n{rows}</table>\n"
-    )

@@ -1,6 +1,6 @@
-"""A world written down: Wikidata's entity lines and Wikipedia's summaries, one entity at a time.
+"""A world as dumps: Wikidata's entity lines and Wikipedia's summaries, one entity at a time.
 
-Out: `wikidata.json` (an array, one entity a line, as in the dumps) and `paragraphs.jsonl` (the
+Out: `wikidata.json` (an array, one entity per line, as in the dumps) and `paragraphs.jsonl` (the
 authors' `para_with_hyperlink` form). Offsets of mentions count characters of their sentence.
 """
 
@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from twowiki.io.files import progress, replacing, write_json
-from twowiki.worlds.calendar import time_value
 from twowiki.worlds.person_pages import PersonWriter
 from twowiki.worlds.place_pages import PlaceWriter
 from twowiki.worlds.random_draws import Chance
@@ -25,6 +24,7 @@ from twowiki.worlds.work_pages import WorkWriter
 from twowiki.worlds.world import World, build_world
 
 WIKIDATA, PARAGRAPHS, REPORT = "wikidata.json", "paragraphs.jsonl", "world.json"
+_GREGORIAN = "http://www.wikidata.org/entity/Q1985727"
 _KEPT = frozenset(
     (PROPERTIES["sex"], PROPERTIES["citizenship"], PROPERTIES["country"])
 )  # never missing
@@ -40,7 +40,7 @@ class Written(NamedTuple):
 
 
 def write_world(config: WorldConfig, out: Path) -> dict[str, Any]:
-    """Build a world and write its dumps and `world.json` into a folder; give the report."""
+    """Build a world and write its dumps and `world.json` into a folder; return the report."""
     world = build_world(config)
     counts: dict[str, int] = {"entities": 0, "pages": 0, "statements": 0, "sentences": 0}
     kinds: dict[str, int] = {}
@@ -67,7 +67,7 @@ def write_world(config: WorldConfig, out: Path) -> dict[str, Any]:
 
 
 def write_entities(world: World) -> Iterator[Written]:
-    """Give every entity's lines: classes, then people, works, places, then what has no page."""
+    """Yield every entity's lines: classes, then people, works, places, then what has no page."""
     writer = _Writer(world)
     for number, label in sorted({*CLASSES.values(), *_SEXES}):
         yield Written(_class_line(number, label), None, 0, 0)
@@ -93,11 +93,11 @@ def _class_line(number: int, label: str) -> str:
 def _line(
     item: str, label: str, aliases: tuple[str, ...], claims: dict[str, list[Any]], title: str | None
 ) -> str:
-    said = {"en": {"language": "en", "value": label}}
+    labels = {"en": {"language": "en", "value": label}}
     record = {
         "type": "item",
         "id": item,
-        "labels": said,
+        "labels": labels,
         "descriptions": {},
         "aliases": {"en": [{"language": "en", "value": name} for name in aliases]}
         if aliases
@@ -109,14 +109,14 @@ def _line(
 
 
 class _Writer:
-    """Turns pages into lines."""
+    """Renders pages as lines."""
 
     def __init__(self, world: World) -> None:
         self.world, self.registry = world, world.registry
         self.demonyms = {country.entity: country.demonym for country in world.countries}
 
     def lines(self, page: Page) -> Written:
-        """Give the lines of an entity with a page."""
+        """Return the lines of an entity with a page."""
         entity = page.entity
         claims = self._claims(page)
         label, title = self.registry.labels[entity], self.registry.titles[entity]
@@ -131,7 +131,7 @@ class _Writer:
         return Written(line, text, sum(map(len, claims.values())), len(page.sentences))
 
     def bare(self, entity: int) -> Written:
-        """Give the line of an entity without a page."""
+        """Return the line of an entity without a page."""
         kind = self.registry.kind(entity)
         claims = {"P31": [_statement(qid(entity), PROPERTIES["instance"], _item(CLASSES[kind][0]))]}
         line = _line(qid(entity), self.registry.labels[entity], (), claims, None)
@@ -151,14 +151,14 @@ class _Writer:
         ]
 
     def _claims(self, page: Page) -> dict[str, list[Any]]:
-        """Give the statements by property; some of those that the text makes are missing."""
+        """Return the statements by property; some of those that the text makes are missing."""
         missing = self.world.config.missing
         chance = Chance(self.world.config.seed, "missing", page.entity)
         item = qid(page.entity)
         kind = _item(CLASSES[self.registry.kind(page.entity)][0])
         claims: dict[str, list[Any]] = {"P31": [_statement(item, PROPERTIES["instance"], kind)]}
         for number, entity, date in page.claims:
-            if number not in _KEPT and chance.below(100) < missing:
+            if number not in _KEPT and chance.percent(missing):
                 continue
             value = _date(date) if date else _item(-entity if entity < 0 else FIRST_QID + entity)
             statement = _statement(f"{item}-{entity}-{date}", number, value)
@@ -180,6 +180,19 @@ def _item(number: int) -> Value:
 
 def _date(date: int) -> Value:
     return "time", {"type": "time", "value": time_value(date)}
+
+
+def time_value(date: int) -> dict[str, Any]:
+    """Return Wikidata's form of a date of the calendar."""
+    year, month, day = date // 10000, date // 100 % 100, date % 100
+    return {
+        "time": f"+{year:04d}-{month:02d}-{day:02d}T00:00:00Z",
+        "timezone": 0,
+        "before": 0,
+        "after": 0,
+        "precision": 11 if day else 10 if month else 9,
+        "calendarmodel": _GREGORIAN,
+    }
 
 
 def _statement(name: str, number: int, value: Value) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""Schools, companies, papers, museums and the rest: who founded them, where and when.
+"""Schools, companies, papers, museums and others: who founded them, where and when.
 
-In: named people and towns. Out: more `Place`s. A founder was of age and alive on the day.
+In: named people and towns. Out: more `WorldPlace`s. A founder was an adult and alive on the day.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from twowiki.worlds.careers import Careers
 from twowiki.worlds.names import Tongue
 from twowiki.worlds.people import NOBODY, People
 from twowiki.worlds.random_draws import Chance
-from twowiki.worlds.registry import Country, Place, Registry
+from twowiki.worlds.registry import Country, Registry, WorldPlace
 from twowiki.worlds.settings import WorldConfig
-from twowiki.worlds.vocabulary import read_data
+from twowiki.worlds.vocabulary import read_word_list
 
 
 class _Kind(msgspec.Struct):
@@ -34,12 +34,12 @@ class _Kind(msgspec.Struct):
     founded: int
 
 
-_KINDS = read_data("institutions", dict[str, _Kind])
-Standing = dict[str, dict[int, list[Place]]]
+_KINDS = read_word_list("institutions", dict[str, _Kind])
+Standing = dict[str, dict[int, list[WorldPlace]]]
 
 
 class Institutions:
-    """Makes institutions; `standing` lists them by kind and country."""
+    """Makes institutions; `standing` has them by kind and country."""
 
     def __init__(
         self, config: WorldConfig, people: People, careers: Careers, tongues: list[Tongue],
@@ -49,8 +49,8 @@ class Institutions:
         self.tongues, self.countries, self.registry = tongues, countries, registry
         self.standing: Standing = defaultdict(lambda: defaultdict(list))
 
-    def build(self, places: list[Place]) -> Standing:
-        """Make all kinds; add them to `places`."""
+    def build(self, places: list[WorldPlace]) -> Standing:
+        """Make all kinds and add them to `places`; return them by kind and country."""
         for kind, rule in _KINDS.items():
             founders = self.careers.of(*rule.founders) if rule.founders else []
             for number in range(rule.few + self.config.people // rule.people):
@@ -59,10 +59,10 @@ class Institutions:
                 self.standing[kind][place.country].append(place)
         return self.standing
 
-    def _make(self, kind: str, rule: _Kind, number: int, founders: list[int]) -> Place:
+    def _make(self, kind: str, rule: _Kind, number: int, founders: list[int]) -> WorldPlace:
         chance = Chance(self.config.seed, kind, number)
         founder = NOBODY
-        if founders and chance.below(100) < rule.founded:
+        if founders and chance.percent(rule.founded):
             founder = self._founder(rule, founders, chance)
         country = number % len(self.countries)
         if founder == NOBODY:
@@ -72,19 +72,19 @@ class Institutions:
             country = self.people.country[founder]
             year = self._year(rule, founder, chance)
         towns = self.countries[country]
-        town = chance.pick(towns.cities if chance.odds(850) else towns.villages)
+        town = chance.pick(towns.cities if chance.per_mille(850) else towns.villages)
         label = self._name(rule, country, town, founder, chance)
         land = self.registry.labels[towns.entity]
         entity = self.registry.add(
             kind, label, (kind, self.registry.labels[town], land, f"{kind} in {land}"),
             inside=(town,) if self.registry.labels[town] in label else (),
         )  # fmt: skip
-        founded = draw_date(year, chance, exact=250, months=60) if chance.odds(940) else 0
+        founded = draw_date(year, chance, exact=250, months=60) if chance.per_mille(940) else 0
         person = self.careers.entity[founder] if founder != NOBODY else NOBODY
-        return Place(entity, kind, country, town, founded, person, chance.between(3, 900))
+        return WorldPlace(entity, kind, country, town, founded, person, chance.between(3, 900))
 
     def _founder(self, rule: _Kind, founders: list[int], chance: Chance) -> int:
-        """Find somebody who was of age in a year when such a thing could be."""
+        """Draw somebody who was an adult in a year when such an institution existed."""
         for _ in range(10):
             person = chance.pick_early(founders)
             start = self.people.birth_year(person) + 24
@@ -101,7 +101,7 @@ class Institutions:
     def _name(self, rule: _Kind, country: int, town: int, founder: int, chance: Chance) -> str:
         tongue = self.tongues[country]
         surname = chance.pick_early(tongue.surnames)
-        if founder != NOBODY and chance.odds(400):
+        if founder != NOBODY and chance.per_mille(400):
             surname = self.careers.surnames[founder]
         name = chance.pick(rule.names).format(
             t=self.registry.labels[town],
@@ -114,12 +114,12 @@ class Institutions:
 
 def found_awards(
     config: WorldConfig, tongues: list[Tongue], countries: list[Country], registry: Registry,
-    places: list[Place],
-) -> dict[int, list[Place]]:  # fmt: skip
-    """Make prizes; give them by country."""
+    places: list[WorldPlace],
+) -> dict[int, list[WorldPlace]]:  # fmt: skip
+    """Make prizes; return them by country."""
     forms = ("{s} Prize", "{s} Medal", "Order of {n}", "{d} Film Award", "{d} Book Prize",
              "{n} Award", "Golden {n}")  # fmt: skip
-    awards: dict[int, list[Place]] = defaultdict(list)
+    awards: dict[int, list[WorldPlace]] = defaultdict(list)
     for number in range(24 + config.people // 160):
         chance = Chance(config.seed, "award", number)
         country = number % len(countries)
@@ -134,19 +134,19 @@ def found_awards(
             inside=(land,) if countries[country].demonym in label else (),
         )  # fmt: skip
         founded = draw_date(chance.between(1850, 1990), chance, exact=0)
-        place = Place(entity, "award", country, -1, founded, -1, chance.between(1, 40))
+        place = WorldPlace(entity, "award", country, -1, founded, -1, chance.between(1, 40))
         places.append(place)
         awards[country].append(place)
     return awards
 
 
 def give_awards(
-    config: WorldConfig, people: People, careers: Careers, awards: dict[int, list[Place]]
+    config: WorldConfig, people: People, careers: Careers, awards: dict[int, list[WorldPlace]]
 ) -> None:
-    """Let some people win a prize that there was in their time."""
+    """Draw the people who won a prize that existed in their time."""
     for person in range(len(people)):
         chance = Chance(config.seed, "prize", person)
-        if not chance.odds(240):
+        if not chance.per_mille(240):
             continue
         born, last = people.birth_year(person), people.last_year(person)
         near = [

@@ -1,6 +1,7 @@
 """Names for people, places and works of a world, and titles that no two pages share.
 
-A person's name may be shared, as in life; a page's title never is: the second one gets a bracket.
+People may share a name, as in life; pages never share a title: the second one gets a bracket. Every
+coined name has a mark, a cluster of letters between vowels that no real name has.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from twowiki.worlds.random_draws import Chance
-from twowiki.worlds.vocabulary import read_data
+from twowiki.worlds.vocabulary import read_word_list
 
 
 class Titles:
@@ -26,11 +27,11 @@ class Titles:
         return title in self._given
 
     def give(self, label: str, brackets: Iterable[str], *, always: bool = False) -> str:
-        """Give a page its title: the label, or with the first bracket that makes it unlike others.
+        """Return a page's title: the label, or with the first bracket that makes it unlike others.
 
         Args:
             label: the page's name.
-            brackets: what may stand in the bracket, best first.
+            brackets: texts for the bracket, best first.
             always: use a bracket even where none is needed.
         """
         if not always and label not in self._given:
@@ -55,7 +56,7 @@ class Tongue:
     Args:
         seed: the world's.
         country: its number there.
-        people: how many names of people will be asked for, about.
+        people: about how many people will need a name.
     """
 
     def __init__(self, seed: str, country: int, people: int) -> None:
@@ -115,7 +116,7 @@ def _flavor(lands: str, particle: str = "", *, day_first: bool, **pieces: str) -
     return Flavor(lands=pairs, particle=particle, day_first=day_first, **split)
 
 
-_SOUNDS: dict[str, Any] = read_data("names", dict)
+_SOUNDS: dict[str, Any] = read_word_list("names", dict)
 FLAVORS = tuple(_flavor(**entry) for entry in _SOUNDS["flavors"])
 _TAKEN = frozenset(_SOUNDS["taken"].split())
 _MARKS = frozenset(
@@ -131,7 +132,7 @@ _PLACE_OF_MARK = re.compile(rf"(?=([{_VOWELS}](?:{_CLUSTERS})[{_VOWELS}]))")
 
 
 def has_mark(text: str) -> bool:
-    """Tell whether a text holds a mark, so that it names nobody real."""
+    """Return whether a text has a mark, so that it is not the name of a real person."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     return any(found in _MARKS for found in _PLACE_OF_MARK.findall(plain))
 
@@ -141,14 +142,14 @@ def _marked_stem(flavor: Flavor, chance: Chance) -> str:
         mark = chance.pick(_VOWELS) + chance.pick(flavor.clusters) + chance.pick(_VOWELS)
         if mark in _MARKS:
             break
-    onset = chance.pick(flavor.onsets) if chance.odds(850) else ""
+    onset = chance.pick(flavor.onsets) if chance.per_mille(850) else ""
     return (onset if onset[-1:] not in _VOWELS + "AEIOU" else "") + mark
 
 
 def coin_surname(flavor: Flavor, chance: Chance) -> str:
-    """Coin a surname, where the flavor has one now and then with a particle before it."""
+    """Coin a surname, sometimes with the flavor's particle before it."""
     surname = (_marked_stem(flavor, chance) + chance.pick(flavor.codas)).capitalize()
-    return f"{flavor.particle} {surname}" if flavor.particle and chance.odds(220) else surname
+    return f"{flavor.particle} {surname}" if flavor.particle and chance.per_mille(220) else surname
 
 
 def coin_place(flavor: Flavor, chance: Chance) -> str:
@@ -157,7 +158,7 @@ def coin_place(flavor: Flavor, chance: Chance) -> str:
 
 
 def coin_land(flavor: Flavor, chance: Chance) -> tuple[str, str]:
-    """Coin the name of a country and what its people are called."""
+    """Coin the name of a country and its demonym."""
     stem = _marked_stem(flavor, chance).capitalize()
     name, people = chance.pick(flavor.lands)
     if name[0] in _VOWELS and len(name) < 4:
@@ -187,30 +188,30 @@ class _Titles(msgspec.Struct):
     forms: tuple[_Forms, ...]
 
 
-_TITLES = read_data("titles", _Titles)
+_TITLES = read_word_list("titles", _Titles)
 _FORMS = {kind: entry.forms for entry in _TITLES.forms for kind in entry.kinds}
-_COMMON_COINS = 6  # of ten coined words, so many are names of the country's towns
+_TOWNS_IN_TITLES = 6  # of ten places in titles, so many are towns of the country
 
 
 class Titler:
-    """Coins titles; remembers some, to make others like them."""
+    """Coins titles; keeps some, to make similar ones."""
 
     def __init__(self) -> None:
         self._known: dict[str, list[str]] = {}
 
     def coin(self, kind: str, tongue: Tongue, towns: list[str], chance: Chance) -> tuple[str, str]:
-        """Coin a title; give the town in it too, or "".
+        """Coin a title; return it with the town in it, or "".
 
         Args:
             kind: the kind of work.
-            tongue: of its country.
+            tongue: the names of its country.
             towns: names of real towns of the world, for some of the titles.
             chance: to draw from.
         """
         known = self._known.setdefault(kind, [])
-        if len(known) > 8 and chance.odds(110):
+        if len(known) > 8 and chance.per_mille(110):
             return _alike(chance.pick(known), chance), ""
-        town = chance.pick(towns) if chance.below(10) < _COMMON_COINS else ""
+        town = chance.pick(towns) if chance.below(10) < _TOWNS_IN_TITLES else ""
         noun = town or tongue.place(chance)
         form = chance.pick(_FORMS[kind])
         title = form.format(
@@ -233,7 +234,7 @@ def _plural(noun: str) -> str:
 
 
 def _alike(title: str, chance: Chance) -> str:
-    """Give the same title or one that is nearly the same."""
+    """Return the same title or a similar one."""
     draw = chance.below(4)
     words = title.split()
     if draw == 0 or len(words) < 2:

@@ -1,7 +1,7 @@
 """Families over generations: births, marriages, children, deaths, in the order of the years.
 
-In: settings and countries. Out: `People`, one column a fact. Parents are older than their
-children, mothers alive at their birth, spouses of like age and never brother and sister.
+In: settings and countries. Out: `People`, one column per fact. Parents are older than their
+children, mothers alive at their birth, spouses of similar age and never siblings.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NOBODY = -1
 
 
 class People:
-    """Everyone, by number from 0. Dates as in `calendar`; 0 is none, -1 is nobody or nowhere."""
+    """Everyone, by number from 0. Dates as in `calendar`; 0 is no date, -1 nobody or nowhere."""
 
     def __init__(self) -> None:
         self.female = array("b")
@@ -38,19 +38,19 @@ class People:
         return len(self.born)
 
     def birth_year(self, person: int) -> int:
-        """Give the year of birth."""
+        """Return the year of birth."""
         return year_of(self.born[person])
 
     def last_year(self, person: int) -> int:
-        """Give the year of death, or the present."""
+        """Return the year of death, or the present."""
         return year_of(self.died[person]) if self.died[person] else NOW
 
     def active_until(self, person: int) -> int:
-        """Give the last year in which somebody may have worked: all of it was lived."""
+        """Return the last year in which somebody may have worked: they were alive all year."""
         return year_of(self.died[person]) - 1 if self.died[person] else NOW
 
     def siblings(self, person: int) -> list[int]:
-        """Give full and half siblings, in the order of their birth."""
+        """Return full and half siblings, in the order of their birth."""
         found: dict[int, None] = {}
         for parent in (self.father[person], self.mother[person]):
             found.update(dict.fromkeys(self.children.get(parent, ()), None))
@@ -58,7 +58,7 @@ class People:
         return sorted(found)
 
     def add(self, female: int, born: int, died: int, country: int, birthplace: int) -> int:
-        """Add a person without kin; give the number."""
+        """Add a person without relatives; return the number."""
         self.female.append(female)
         self.born.append(born)
         self.died.append(died)
@@ -71,7 +71,7 @@ class People:
 
 
 def build_people(config: WorldConfig, countries: list[Country]) -> People:
-    """Let a population live from 1745 on until it has the people that were asked for."""
+    """Simulate a population from 1745 on until it has the number of people of the settings."""
     return _Population(config, countries).live()
 
 
@@ -105,13 +105,13 @@ class _Population:
         died = _death(year, chance)
         old = year < 1850
         exact, months = (600, 80) if old else (850, 30)
-        town = chance.pick(country.cities if chance.odds(800) else country.villages)
+        town = chance.pick(country.cities if chance.per_mille(800) else country.villages)
         person = self.people.add(
             chance.below(2), draw_date(year, chance, exact=exact, months=months),
             draw_date(died, chance, exact=exact, months=months) if died <= NOW else 0,
             country.place, town,
         )  # fmt: skip
-        if chance.odds(840) and died >= year + 30:
+        if chance.per_mille(840) and died >= year + 30:
             self.weddings[year + chance.between(21, 33)].append(person)
         return person
 
@@ -126,20 +126,20 @@ class _Population:
             if len(people) >= total:
                 return
             chance = self._draws()
-            country = self.countries[people.country[father if chance.odds(850) else mother]]
+            country = self.countries[people.country[father if chance.per_mille(850) else mother]]
             child = self._add(year, country, chance)
             people.father[child], people.mother[child] = father, mother
             for parent in (father, mother):
                 people.children.setdefault(parent, []).append(child)
 
     def _court(self, person: int, year: int) -> None:
-        """Marry somebody who waits, or wait."""
+        """Marry somebody who waits for a spouse, or wait."""
         people = self.people
         if people.last_year(person) <= year + 1:
             return
         chance = Chance(self.config.seed, "court", person, year)
         country = people.country[person]
-        if chance.odds(130):
+        if chance.per_mille(130):
             country = chance.below(len(self.countries))
         queue = self.waiting[country, 1 - people.female[person]]
         for _ in range(len(queue)):
@@ -161,7 +161,7 @@ class _Population:
         kin = {people.father[one], people.mother[one]} - {NOBODY}
         if kin & {people.father[two], people.mother[two], two}:
             return False
-        return chance.odds(700)
+        return chance.per_mille(700)
 
     def _marry(self, one: int, two: int, year: int, chance: Chance) -> None:
         people = self.people
@@ -182,27 +182,27 @@ class _Population:
         self._part(one, two, max(year, born) + chance.between(1, 6), chance)
 
     def _part(self, one: int, two: int, earliest: int, chance: Chance) -> None:
-        """Let the widowed or divorced look for somebody else, once."""
+        """Let widowed and divorced people look for a second spouse, once."""
         people = self.people
         ended = min(people.last_year(one), people.last_year(two))
-        divorced = chance.odds(120) and earliest < ended
+        divorced = chance.per_mille(120) and earliest < ended
         for person in (one, two):
             free = earliest if divorced else ended + 1
             alive = people.last_year(person) > free + 2
             young = free - people.birth_year(person) < 52
-            if alive and young and people.second_spouse[person] == NOBODY and chance.odds(750):
+            if alive and young and people.second_spouse[person] == NOBODY and chance.per_mille(750):
                 self.weddings[free + chance.between(1, 3)].append(person)
 
 
 def _share(year: int) -> int:
-    """Give a year's part of all births: few long ago, most from 1880 to 1975."""
+    """Return a year's weight among all births: low long ago, high from 1860 on."""
     if year < 1860:
         return 12 + (year - FIRST_YEAR) // 8
     return 60 if year < 1980 else 30
 
 
 def _death(year: int, chance: Chance) -> int:
-    """Draw the year of death; past the present it is not known yet."""
+    """Draw the year of death; past the present it is unknown."""
     draw = chance.below(100)
     if draw < 9:
         life = chance.between(24, 45)

@@ -1,4 +1,4 @@
-"""Summaries of people: an opening, then some of what there is to say, in a drawn order."""
+"""Summaries of people: an opening sentence, then some of the known facts in a drawn order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from twowiki.worlds.calendar import write_date
 from twowiki.worlds.people import NOBODY
 from twowiki.worlds.random_draws import Chance
 from twowiki.worlds.sentences import NO_SLOT, NOTHING, Page, Slot
-from twowiki.worlds.vocabulary import FEMALE_ITEM, MALE_ITEM, OCCUPATIONS, PROPERTIES, read_data
+from twowiki.worlds.vocabulary import (
+    FEMALE_ITEM,
+    MALE_ITEM,
+    OCCUPATIONS,
+    PROPERTIES,
+    read_word_list,
+)
 from twowiki.worlds.world import World
 
 
@@ -28,24 +34,24 @@ class _Texts(msgspec.Struct):
     ordinals: tuple[str, ...]
 
 
-TEXTS = read_data("person_pages", _Texts)
-# facet: how often of a thousand it is told, where it is known
-_TOLD = {
+TEXTS = read_word_list("person_pages", _Texts)
+# facet: how often (per mille) it is stated, where it is known
+_STATED = {
     "parents": 260, "father": 330, "mother": 280, "spouse": 420, "child": 330, "sibling": 250,
     "birthplace": 330, "school": 420, "employer": 400, "award": 480, "advisor": 560,
     "student": 560, "teacher": 700, "field": 450, "religion": 800, "detention": 900,
 }  # fmt: skip
 _BRACKETS = re.compile(r" \([^()]*\)$")
-# Whoever directed a film is a film director: Wikidata seldom says so, or it would be no question.
+# Whoever directed a film is a film director: Wikidata rarely states it, or nobody would ask.
 _SHOWN = ("director", "producer", "composer", "singer", "musician", "presenter")
 _LATE = ("death", "cause", "burial")
-_TOLD_LATE = {"death": 420, "cause": 700, "burial": 800}
-# relations that Wikidata often knows where the summary is silent
+_STATED_LATE = {"death": 420, "cause": 700, "burial": 800}
+# relations that Wikidata often has where the summary does not (per mille)
 _QUIET = {
     "father": 820, "mother": 760, "spouse": 700, "employer": 850, "school": 700, "field": 800,
     "birthplace": 750, "deathplace": 750, "advisor": 500, "student": 350, "award": 400,
 }  # fmt: skip
-_ALL_KNOWN = 420  # of a thousand: Wikidata lists all children (siblings, marriages), not just one
+_ALL_KNOWN = 420  # per mille: Wikidata has all children (siblings, marriages), not just one
 
 
 class PersonWriter:
@@ -60,7 +66,7 @@ class PersonWriter:
                     self.works_of.setdefault(entity, (work.entity, work.date // 10000))
 
     def write(self, person: int) -> Page:
-        """Write somebody's summary, with the statements of their entity."""
+        """Write a person's summary, with the statements of the entity."""
         world = self.world
         entity = world.careers.entity[person]
         page = Page(world.registry, entity, Chance(world.config.seed, "page", person))
@@ -72,32 +78,32 @@ class PersonWriter:
         if facts.get("spouse", NO_SLOT).entity == self._entity(people.spouse[person]):
             slots["wed"] = Slot(str(people.wed[person]))
         openings = TEXTS.openings_dead if people.died[person] else TEXTS.openings_living
-        page.say(openings, slots)
+        page.add_sentence(openings, slots)
         self._body(page, slots, person)
         self._add_quiet(page, facts, person)
         return page
 
     def _entity(self, person: int) -> int:
-        """Give somebody's entity; nothing for nobody."""
+        """Return a person's entity; `NOTHING` for nobody."""
         return NOTHING if person == NOBODY else self.world.careers.entity[person]
 
     def _name(self, page: Page, person: int, prop: str) -> Slot:
-        """Name somebody, now and then by another name of theirs."""
+        """Return a person's name as a slot, sometimes another of their names."""
         registry, entity = self.world.registry, self.world.careers.entity[person]
         others = registry.aliases.get(entity, ())
         text = registry.labels[entity]
-        if others and page.chance.below(100) < self.world.config.aliases:
+        if others and page.chance.percent(self.world.config.aliases):
             text = page.chance.pick(others)
         return Slot(text, entity, PROPERTIES[prop])
 
     def _facts(self, person: int, page: Page) -> dict[str, Slot]:
-        """Give what is known of somebody, by slot."""
+        """Return the facts about a person, by slot."""
         world, people, careers = self.world, self.world.people, self.world.careers
         chance, labels = page.chance, world.registry.labels
         facts: dict[str, Slot] = {}
         day_first = world.tongues[people.country[person]].day_first
         for slot, date in (("born", people.born[person]), ("died", people.died[person])):
-            if date and chance.odds(965):
+            if date and chance.per_mille(965):
                 facts[slot] = Slot(
                     write_date(date, day_first, chance), prop=PROPERTIES[slot], date=date
                 )
@@ -106,14 +112,14 @@ class PersonWriter:
         country = world.countries[people.country[person]]
         facts["nat"] = Slot(country.demonym, country.entity, PROPERTIES["citizenship"])
         facts["land"] = Slot(labels[country.entity], country.entity, PROPERTIES["citizenship"])
-        if chance.odds(50):
+        if chance.per_mille(50):
             other = chance.pick(world.countries)
             if other is not country:
                 facts["nat2"] = Slot(other.demonym, other.entity, PROPERTIES["citizenship"])
         for slot, name in zip(("occ", "occ2"), careers.occupation[person], strict=False):
             trade = world.trades[name]
-            told = name not in _SHOWN or chance.odds(250)
-            facts[slot] = Slot(labels[trade], trade, PROPERTIES["occupation"] if told else 0)
+            stated = name not in _SHOWN or chance.per_mille(250)
+            facts[slot] = Slot(labels[trade], trade, PROPERTIES["occupation"] if stated else 0)
         for slot, prop, found in (
             ("birthplace", "birthplace", people.birthplace[person]),
             ("deathplace", "deathplace", careers.deathplace[person]),
@@ -134,7 +140,7 @@ class PersonWriter:
         people, careers, chance = self.world.people, self.world.careers, page.chance
         facts = {}
         spouse = people.spouse[person]
-        if people.second_spouse[person] != NOBODY and chance.odds(500):
+        if people.second_spouse[person] != NOBODY and chance.per_mille(500):
             spouse = people.second_spouse[person]
         children = people.children.get(person, [])
         siblings = people.siblings(person)
@@ -154,7 +160,7 @@ class PersonWriter:
         return facts
 
     def _words(self, person: int, page: Page) -> dict[str, Slot]:
-        """Give the words that state nothing, by slot."""
+        """Return the words that state nothing, by slot."""
         world, people, chance = self.world, self.world.people, page.chance
         registry, entity = world.registry, page.entity
         female = people.female[person]
@@ -184,7 +190,7 @@ class PersonWriter:
         return slots | self._strangers(person, page)
 
     def _strangers(self, person: int, page: Page) -> dict[str, Slot]:
-        """Name people, towns and countries that no statement of the page is about."""
+        """Return people, towns and countries that no statement of the page is about."""
         world, chance = self.world, page.chance
         people, careers, labels = world.people, world.careers, world.registry.labels
         own = {people.birthplace[person], careers.deathplace[person]}
@@ -196,7 +202,9 @@ class PersonWriter:
         if land.place != people.country[person]:
             slots["other_land"] = Slot(labels[land.entity], land.entity)
         friend = (
-            person + chance.between(1, 40) if chance.odds(500) else person - chance.between(1, 40)
+            person + chance.between(1, 40)
+            if chance.per_mille(500)
+            else person - chance.between(1, 40)
         )
         if 0 <= friend < len(people) and friend not in self._family(person):
             slots["friend"] = Slot(labels[careers.entity[friend]], careers.entity[friend])
@@ -221,34 +229,34 @@ class PersonWriter:
 
     def _body(self, page: Page, slots: dict[str, Slot], person: int) -> None:
         chance, config = page.chance, self.world.config
-        told = [facet for facet, odds in _TOLD.items() if chance.odds(odds)]
+        stated = [facet for facet, odds in _STATED.items() if chance.per_mille(odds)]
         extras = ["trivia"] * chance.weighted((20, 45, 35))
-        extras += ["career"] if chance.odds(160) else []
+        extras += ["career"] if chance.per_mille(160) else []
         extras = [] if config.brief else extras
-        late = [facet for facet in _LATE if chance.odds(_TOLD_LATE[facet])]
-        for facet in self._ordered(chance, told + extras, late):
+        late = [facet for facet in _LATE if chance.per_mille(_STATED_LATE[facet])]
+        for facet in self._ordered(chance, stated + extras, late):
             if len(page.sentences) > (2 if config.brief else 7):
                 break
             key = "deathplace" if facet == "death" else facet
             local = slots | self._about(person, page, slots)
             fact = slots.get(key)
-            if fact is not None and page.fits(fact) and chance.below(100) < config.mismatch:
-                page.say(TEXTS.loose, local | {"x": fact})
+            if fact is not None and page.fits(fact) and chance.percent(config.mismatch):
+                page.add_sentence(TEXTS.loose, local | {"x": fact})
             elif facet == "trivia":
-                page.say(TEXTS.trivia, local)
+                page.add_sentence(TEXTS.trivia, local)
             elif facet == "career":
-                page.say(TEXTS.career, local)
+                page.add_sentence(TEXTS.career, local)
             else:
-                page.say(TEXTS.facets[facet], local)
+                page.add_sentence(TEXTS.facets[facet], local)
 
-    def _ordered(self, chance: Chance, told: list[str], late: list[str]) -> list[str]:
-        """Order what is told; how a life ended comes last, or anywhere where room is scarce."""
+    def _ordered(self, chance: Chance, stated: list[str], late: list[str]) -> list[str]:
+        """Order the facets; the end of a life comes last, but anywhere in a brief summary."""
         if self.world.config.brief:
-            return chance.shuffled(told + late)
-        return [*chance.shuffled(told), *late]
+            return chance.shuffled(stated + late)
+        return [*chance.shuffled(stated), *late]
 
     def _about(self, person: int, page: Page, slots: dict[str, Slot]) -> dict[str, Slot]:
-        """Give the words that depend on whom a sentence is about."""
+        """Return the words that depend on whom a sentence is about."""
         world, careers = self.world, self.world.careers
         people, chance = world.people, page.chance
         label = world.registry.labels[page.entity]
@@ -267,19 +275,19 @@ class PersonWriter:
         return found
 
     def _add_quiet(self, page: Page, facts: dict[str, Slot], person: int) -> None:
-        """State in Wikidata what the summary leaves out."""
+        """Add the statements of Wikidata that the summary leaves out."""
         chance, people = page.chance, self.world.people
         for slot, odds in _QUIET.items():
             fact = facts.get(slot)
-            if fact is not None and fact.entity != NOTHING and chance.odds(odds):
+            if fact is not None and fact.entity != NOTHING and chance.per_mille(odds):
                 page.add_quietly(fact.prop, (fact.entity,))
-        said = {prop for prop, _, _ in page.claims}
+        claimed = {prop for prop, _, _ in page.claims}
         spouses = [people.spouse[person], people.second_spouse[person]]
         for prop, kin in (
             (PROPERTIES["child"], people.children.get(person, [])),
             (PROPERTIES["sibling"], people.siblings(person)),
             (PROPERTIES["spouse"], spouses),
         ):
-            if chance.odds(_ALL_KNOWN) or (prop not in said and chance.odds(400)):
+            if chance.per_mille(_ALL_KNOWN) or (prop not in claimed and chance.per_mille(400)):
                 entities = [self.world.careers.entity[one] for one in kin if one != NOBODY]
                 page.add_quietly(prop, entities)

@@ -7,9 +7,9 @@ import msgspec
 from twowiki.worlds.calendar import NOW, write_date
 from twowiki.worlds.person_pages import TEXTS as PERSON_TEXTS
 from twowiki.worlds.random_draws import Chance
-from twowiki.worlds.registry import Place
+from twowiki.worlds.registry import WorldPlace
 from twowiki.worlds.sentences import Page, Slot
-from twowiki.worlds.vocabulary import PROPERTIES, read_data
+from twowiki.worlds.vocabulary import PROPERTIES, read_word_list
 from twowiki.worlds.world import World
 
 
@@ -22,8 +22,8 @@ class _Texts(msgspec.Struct):
     sides: tuple[str, ...]
 
 
-_TEXTS = read_data("place_pages", _Texts)
-_TOLD = {"country": 900, "founded": 720, "founder": 680, "editor": 600, "town": 350}
+_TEXTS = read_word_list("place_pages", _Texts)
+_STATED = {"country": 900, "founded": 720, "founder": 680, "editor": 600, "town": 350}
 _PAPERS = ("magazine", "newspaper")
 _OPENED = ("airport", "station", "school", "high school", "university", "museum", "church")
 
@@ -39,24 +39,24 @@ class PlaceWriter:
             if careers.employer[person] >= 0:
                 self.editors.setdefault(careers.employer[person], careers.entity[person])
 
-    def write(self, place: Place) -> Page:
+    def write(self, place: WorldPlace) -> Page:
         """Write a place's summary, with the statements of its entity."""
         page = Page(
             self.world.registry, place.entity, Chance(self.world.config.seed, "page", place.entity)
         )
         facts = self._facts(place, page)
         slots = self._words(place, page) | facts
-        page.say(_TEXTS.openings[place.kind], slots)
+        page.add_sentence(_TEXTS.openings[place.kind], slots)
         self._body(place, page, slots)
         for slot in ("land", "founder", "editor"):
             fact = facts.get(slot)
-            if fact is not None and page.chance.odds(850):
+            if fact is not None and page.chance.per_mille(850):
                 page.add_quietly(fact.prop, (fact.entity,))
         if place.founded and all(claim[0] != PROPERTIES["founded"] for claim in page.claims):
             page.claims.append((PROPERTIES["founded"], 0, place.founded))
         return page
 
-    def _facts(self, place: Place, page: Page) -> dict[str, Slot]:
+    def _facts(self, place: WorldPlace, page: Page) -> dict[str, Slot]:
         world, labels = self.world, self.world.registry.labels
         facts: dict[str, Slot] = {}
         country = world.countries[place.country]
@@ -66,7 +66,7 @@ class PlaceWriter:
         if place.founded:
             day_first = world.tongues[place.country].day_first
             text = write_date(place.founded, day_first, page.chance)
-            if place.founded % 100 and page.chance.odds(300):
+            if place.founded % 100 and page.chance.per_mille(300):
                 text = str(place.founded // 10000)
             text = f"on {text}" if " " in text and place.founded % 100 else f"in {text}"
             facts["founded"] = Slot(text, prop=PROPERTIES["founded"], date=place.founded)
@@ -78,7 +78,7 @@ class PlaceWriter:
                 facts[slot] = Slot(labels[entity], entity, PROPERTIES[prop])
         return facts
 
-    def _words(self, place: Place, page: Page) -> dict[str, Slot]:
+    def _words(self, place: WorldPlace, page: Page) -> dict[str, Slot]:
         world, chance, labels = self.world, page.chance, self.world.registry.labels
         country = world.countries[place.country]
         texts = {
@@ -105,21 +105,21 @@ class PlaceWriter:
             slots["other_land"] = Slot(labels[land.entity], land.entity)
         return slots
 
-    def _body(self, place: Place, page: Page, slots: dict[str, Slot]) -> None:
+    def _body(self, place: WorldPlace, page: Page, slots: dict[str, Slot]) -> None:
         chance = page.chance
-        told = [facet for facet, odds in _TOLD.items() if chance.odds(odds)]
+        stated = [facet for facet, odds in _STATED.items() if chance.per_mille(odds)]
         extras = ["trivia"] * chance.weighted((20, 45, 35))
-        for facet in chance.shuffled(told if self.world.config.brief else told + extras):
+        for facet in chance.shuffled(stated if self.world.config.brief else stated + extras):
             if len(page.sentences) > (2 if self.world.config.brief else 6):
                 break
             if facet == "trivia":
-                page.say(_TEXTS.trivia[_TEXTS.trivia_of[place.kind]], slots)
+                page.add_sentence(_TEXTS.trivia[_TEXTS.trivia_of[place.kind]], slots)
             elif facet == "country":
                 key = "published" if place.kind in _PAPERS else "country"
-                page.say(_TEXTS.facets[key], slots)
-            elif facet == "founded" and place.kind in _OPENED and chance.odds(500):
-                page.say(_TEXTS.facets["opened"], slots)
+                page.add_sentence(_TEXTS.facets[key], slots)
+            elif facet == "founded" and place.kind in _OPENED and chance.per_mille(500):
+                page.add_sentence(_TEXTS.facets["opened"], slots)
             elif facet == "town" and _TEXTS.trivia_of[place.kind] == "land":
-                page.say(_TEXTS.facets["near"], slots)
+                page.add_sentence(_TEXTS.facets["near"], slots)
             elif facet != "town" or place.kind not in ("city", "village", *_PAPERS):
-                page.say(_TEXTS.facets[facet], slots)
+                page.add_sentence(_TEXTS.facets[facet], slots)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twowiki.worlds.calendar import draw_date
 from twowiki.worlds.names import Tongue
 from twowiki.worlds.random_draws import Chance
-from twowiki.worlds.registry import Country, Place, Registry
+from twowiki.worlds.registry import Country, Registry, WorldPlace
 from twowiki.worlds.settings import WorldConfig
 
 _FORMS = ("Republic of {}", "Kingdom of {}", "Federation of {}", "Commonwealth of {}")
@@ -31,7 +31,7 @@ def build_tongues(config: WorldConfig) -> list[Tongue]:
 
 
 def build_countries(
-    config: WorldConfig, tongues: list[Tongue], registry: Registry, places: list[Place]
+    config: WorldConfig, tongues: list[Tongue], registry: Registry, places: list[WorldPlace]
 ) -> list[Country]:
     """Make the countries and their towns."""
     countries = []
@@ -41,7 +41,7 @@ def build_countries(
         entity = registry.add("country", tongue.land, aliases=(form,))
         country = Country(number, entity, tongue.demonym, [], [])
         founded = draw_date(chance.between(1100, 1890), chance, exact=300)
-        places.append(Place(entity, "country", number, -1, founded, -1, 0))
+        places.append(WorldPlace(entity, "country", number, -1, founded, -1, 0))
         countries.append(country)
     towns = 40 + config.people // 35
     for kind, share in (("city", 60), ("village", 40)):
@@ -51,7 +51,7 @@ def build_countries(
 
 
 def _fresh(tongue: Tongue, chance: Chance, registry: Registry) -> str:
-    """Coin a name that no page has, if the syllables allow."""
+    """Coin a name that no page has, if the syllables allow it."""
     for _ in range(50):
         name = tongue.place(chance)
         if not registry.has_title(name):
@@ -61,26 +61,30 @@ def _fresh(tongue: Tongue, chance: Chance, registry: Registry) -> str:
 
 def _add_town(
     config: WorldConfig, kind: str, number: int, tongues: list[Tongue],
-    countries: list[Country], registry: Registry, places: list[Place],
+    countries: list[Country], registry: Registry, places: list[WorldPlace],
 ) -> None:  # fmt: skip
     chance = Chance(config.seed, kind, number)
     country = countries[number % len(countries)]
     land = registry.labels[country.entity]
     name = _fresh(tongues[country.place], chance, registry)
-    if kind == "village" and chance.odds(60):  # a namesake of a town elsewhere
+    if kind == "village" and chance.per_mille(60):  # a namesake of a town elsewhere
         name = registry.labels[chance.pick(chance.pick(countries).cities)]
-    if kind == "city" and chance.odds(60):
+    if kind == "city" and chance.per_mille(60):
         name = f"{chance.pick(('New', 'Upper', 'Lower', 'Port', 'Old'))} {name}"
     entity = registry.add(kind, name, (land, f"{kind} in {land}"))
     (country.cities if kind == "city" else country.villages).append(entity)
-    founded = draw_date(chance.between(1050, 1830), chance, exact=120) if chance.odds(550) else 0
+    founded = (
+        draw_date(chance.between(1050, 1830), chance, exact=120) if chance.per_mille(550) else 0
+    )
     low, high = _SIZES[kind]
-    places.append(Place(entity, kind, country.place, -1, founded, -1, chance.between(low, high)))
+    places.append(
+        WorldPlace(entity, kind, country.place, -1, founded, -1, chance.between(low, high))
+    )
 
 
 def build_nature(
     config: WorldConfig, tongues: list[Tongue], countries: list[Country], registry: Registry,
-    places: list[Place],
+    places: list[WorldPlace],
 ) -> None:  # fmt: skip
     """Make mountains, rivers, islands and lakes."""
     shapes = {
@@ -99,5 +103,5 @@ def build_nature(
             town = chance.pick(country.cities + country.villages)
             low, high = _SIZES[kind]
             places.append(
-                Place(entity, kind, country.place, town, 0, -1, chance.between(low, high))
+                WorldPlace(entity, kind, country.place, town, 0, -1, chance.between(low, high))
             )

@@ -1,7 +1,7 @@
-"""Chance by integers alone: the same draws on every machine, Python and day. Pure.
+"""Random draws by integers alone: the same on every machine and Python. Pure.
 
-A `Chance` is named by its seed and the thing it draws for, so that what one thing draws never
-depends on how much another one drew.
+A `Chance` is named by its seed and the thing it draws for, so that the draws for one thing do not
+depend on those for another.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import TypeVar
 
-Item = TypeVar("Item")
+_T = TypeVar("_T")
 _MASK = (1 << 64) - 1
 
 
@@ -39,21 +39,25 @@ class Chance:
         """Draw an integer from `low` to `high`, both included."""
         return low + self.below(high - low + 1)
 
-    def odds(self, permille: int) -> bool:
-        """Draw true `permille` times of a thousand."""
-        return self.below(1000) < permille
+    def per_mille(self, odds: int) -> bool:
+        """Draw true with a probability in per mille."""
+        return self.below(1000) < odds
 
-    def pick(self, items: Sequence[Item]) -> Item:
+    def percent(self, odds: int) -> bool:
+        """Draw true with a probability in percent."""
+        return self.below(100) < odds
+
+    def pick(self, items: Sequence[_T]) -> _T:
         """Draw one of the items."""
         return items[self.below(len(items))]
 
-    def pick_early(self, items: Sequence[Item]) -> Item:
+    def pick_early(self, items: Sequence[_T]) -> _T:
         """Draw one of the items, early ones more often: a few surnames are common."""
         size = len(items)
         return items[min(self.below(size), self.below(size))]
 
     def weighted(self, weights: Sequence[int]) -> int:
-        """Draw a place in the list, each as often as its weight says."""
+        """Draw a position in the list, each in proportion to its weight."""
         left = self.below(sum(weights))
         for place, weight in enumerate(weights):
             left -= weight
@@ -61,8 +65,8 @@ class Chance:
                 return place
         raise AssertionError("weights are positive")
 
-    def shuffled(self, items: Sequence[Item]) -> list[Item]:
-        """Give the items in a drawn order."""
+    def shuffled(self, items: Sequence[_T]) -> list[_T]:
+        """Return the items in a drawn order."""
         mixed = list(items)
         for place in range(len(mixed) - 1, 0, -1):
             other = self.below(place + 1)

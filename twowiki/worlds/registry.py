@@ -45,14 +45,14 @@ class Registry:
         aliases: tuple[str, ...] = (),
         inside: tuple[int, ...] = (),
     ) -> int:
-        """Add an entity; give its number.
+        """Add an entity; return its number.
 
         Args:
-            kind: one of `kinds.CLASSES`.
+            kind: one of `vocabulary.CLASSES`.
             label: its name.
-            brackets: what tells its page from others of that name, best first.
+            brackets: what distinguishes its page from others of that name, best first.
             page: whether it has a page.
-            always: whether its title has a bracket in any case.
+            always: whether its title always has a bracket.
             title: what its page is called instead of its name.
             aliases: other names.
             inside: entities named within its name.
@@ -69,21 +69,21 @@ class Registry:
         return number
 
     def kind(self, number: int) -> str:
-        """Give an entity's kind."""
+        """Return an entity's kind."""
         return _KINDS[self._kinds[number]]
 
     def has_title(self, title: str) -> bool:
-        """Tell whether a page bears that title."""
+        """Return whether a page has that title."""
         return title in self._given
 
 
 def qid(number: int) -> str:
-    """Give an entity's Wikidata id."""
+    """Return an entity's Wikidata id."""
     return f"Q{FIRST_QID + number}"
 
 
 def page_id(number: int) -> str:
-    """Give the id of an entity's page."""
+    """Return the id of an entity's page."""
     return str(FIRST_PAGE + number)
 
 
@@ -97,10 +97,10 @@ class Country(NamedTuple):
     villages: list[int]
 
 
-class Place(NamedTuple):
-    """Something that stands somewhere: its country, town (or -1), date of founding (or 0).
+class WorldPlace(NamedTuple):
+    """A place or institution: its country, town (or -1), date of founding (or 0).
 
-    `founder` is an entity or -1; `size` a number that the text may say.
+    `founder` is an entity or -1; `size` a number that the text may state.
     """
 
     entity: int

@@ -1,6 +1,6 @@
-"""Patterns filled into sentences, with the links in them and the statements they make.
+"""Patterns filled into sentences, with their links and the statements they make.
 
-A `Page` keeps what its sentences have named so far: a fact is said only where its object has not
+A `Page` keeps what its sentences have named so far: a fact is stated only where its object has not
 been named before, so that the first sentence that names an object is the one that states it.
 """
 
@@ -19,7 +19,7 @@ NOTHING = -1
 
 
 class Slot(NamedTuple):
-    """What may fill a slot: its text; the entity it names or the date it says; its property."""
+    """What may fill a slot: its text; the entity or the date that it names; its property."""
 
     text: str
     entity: int = NOTHING
@@ -31,7 +31,7 @@ NO_SLOT = Slot("", NOTHING - 1)
 
 
 class Pattern(NamedTuple):
-    """A pattern taken apart: literals and slots in turn ("a" before a slot is its article)."""
+    """A parsed pattern: literals and slots in turn ("a" before a slot is its article)."""
 
     text: str
     pieces: tuple[tuple[str, bool, str], ...]
@@ -49,7 +49,7 @@ class Mention(NamedTuple):
 
 @cache
 def parse_pattern(text: str) -> Pattern:
-    """Take a pattern apart."""
+    """Parse a pattern."""
     pieces = []
     place = 0
     for match in _SLOT.finditer(text):
@@ -65,14 +65,14 @@ def _parse_all(patterns: tuple[str, ...]) -> tuple[Pattern, ...]:
 
 
 class Page:
-    """One summary in the making.
+    """One summary that is being written.
 
     Attributes:
-        sentences: what has been said.
+        sentences: the sentences so far.
         mentions: the links in it.
         claims: (property, entity or 0, date or 0) that the entity has; a number below 0 is
             Wikidata's own item of that number.
-        named: entities that stand in the text, in whatever role.
+        named: entities in the text, in whatever role.
     """
 
     def __init__(self, registry: Registry, entity: int, chance: Chance) -> None:
@@ -85,7 +85,7 @@ class Page:
         self._used: set[str] = set()
 
     def fits(self, slot: Slot) -> bool:
-        """Tell whether a fact is news: its object has not been named before."""
+        """Return whether a fact is new: its object has not been named before."""
         if not slot.prop:
             return True
         if slot.entity != NOTHING:
@@ -93,12 +93,12 @@ class Page:
         exact = slot.date % 10000 != 0
         return exact or slot.date // 10000 not in self._years
 
-    def say(self, patterns: Sequence[str], slots: Mapping[str, Slot]) -> bool:
-        """Say one of the patterns; tell whether there was one to say.
+    def add_sentence(self, patterns: Sequence[str], slots: Mapping[str, Slot]) -> bool:
+        """Add a sentence of one of the patterns; return whether one fits.
 
         Args:
             patterns: to draw from.
-            slots: what is known.
+            slots: the known words and facts.
         """
         known = slots.keys()
         fitting = [
@@ -134,7 +134,7 @@ class Page:
         self.sentences.append(text[:1].upper() + text[1:])
 
     def _note(self, slot: Slot, sent_id: int, start: int, end: int) -> None:
-        """Remember what a slot named and stated."""
+        """Record what a slot names and states."""
         if slot.entity != NOTHING:
             if self.registry.titles[slot.entity] is not None and slot.entity != self.entity:
                 self.mentions.append(Mention(sent_id, start, end, slot.entity))
@@ -148,7 +148,7 @@ class Page:
                 self.claims.append(claim)
 
     def add_quietly(self, prop: int, entities: Iterable[int]) -> None:
-        """State what no sentence says; nothing that a sentence names for another reason."""
+        """Add statements that no sentence makes, except about what a sentence names."""
         for entity in entities:
             if entity not in self.named and (prop, entity, 0) not in self.claims:
                 self.claims.append((prop, entity, 0))

@@ -21,7 +21,7 @@ from twowiki.io.arguments import (
     to_dict,
 )
 
-VERSION = 1  # counts changes of what the same settings and seed give
+WORLD_VERSION = 1  # counts changes of what the same settings and seed give
 _LARGEST = 20_000_000
 
 
@@ -62,7 +62,7 @@ class WorldConfig:
             name: int(value) if isinstance(value, bool) else value
             for name, value in to_dict(settings_of(WorldConfig, self)).items()
         }
-        return {**plain, "version": VERSION}
+        return {**plain, "version": WORLD_VERSION}
 
     @property
     def text(self) -> str:

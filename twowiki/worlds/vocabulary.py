@@ -13,13 +13,13 @@ from typing import TypeVar
 import msgspec
 import yaml
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 FIRST_QID = 500_000_000
 FIRST_PAGE = 90_000_000
 MALE_ITEM, FEMALE_ITEM = 6581097, 6581072
 
 
-def read_data(name: str, shape: type[T]) -> T:
+def read_word_list(name: str, shape: type[_T]) -> _T:
     """Read a word list in the given shape."""
     text = (files("twowiki.worlds") / "data" / f"{name}.yaml").read_text("utf-8")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -43,7 +43,7 @@ class _Vocabulary(msgspec.Struct):
     causes: tuple[str, ...]
 
 
-_VOCABULARY = read_data("vocabulary", _Vocabulary)
+_VOCABULARY = read_word_list("vocabulary", _Vocabulary)
 CLASSES = _VOCABULARY.classes
 PROPERTIES = _VOCABULARY.properties
 OCCUPATIONS = _VOCABULARY.occupations

@@ -8,8 +8,8 @@ from twowiki.worlds.calendar import NOW, write_date
 from twowiki.worlds.person_pages import TEXTS as PERSON_TEXTS
 from twowiki.worlds.random_draws import Chance
 from twowiki.worlds.sentences import Page, Slot
-from twowiki.worlds.vocabulary import OCCUPATIONS, PROPERTIES, read_data
-from twowiki.worlds.works import Work
+from twowiki.worlds.vocabulary import OCCUPATIONS, PROPERTIES, read_word_list
+from twowiki.worlds.works import CreativeWork
 from twowiki.worlds.world import World
 
 
@@ -24,10 +24,10 @@ class _Texts(msgspec.Struct):
     music: tuple[str, ...]
 
 
-_TEXTS = read_data("work_pages", _Texts)
+_TEXTS = read_word_list("work_pages", _Texts)
 _TRADES = tuple(occupation.label for occupation in OCCUPATIONS.values())
-# facet: how often of a thousand it is told, where it is known
-_TOLD = {
+# facet: how often (per mille) it is stated, where it is known
+_STATED = {
     "director": 900, "producer": 620, "composer": 520, "performer": 900, "editor": 620,
     "publisher": 620, "creator": 600, "presenter": 750, "part": 900, "founder": 600,
     "founded": 700, "manufacturer": 900, "released": 560, "origin": 380, "cast": 450,
@@ -35,7 +35,7 @@ _TOLD = {
 }  # fmt: skip
 _ROLES = ("director", "producer", "composer", "performer", "editor", "publisher", "creator",
           "presenter", "part", "founder", "manufacturer", "author", "studio")  # fmt: skip
-# Roles that one page may have several values of; the text must name them all to compare numbers.
+# Roles with several values; the text must name them all, so that their numbers can be compared.
 _COUNTED = ("director", "producer")
 
 
@@ -46,20 +46,20 @@ class WorkWriter:
         self.world = world
         self.people_from = world.careers.entity[0] if len(world.people) else 0
 
-    def write(self, work: Work) -> Page:
+    def write(self, work: CreativeWork) -> Page:
         """Write a work's summary, with the statements of its entity."""
         page = Page(
             self.world.registry, work.entity, Chance(self.world.config.seed, "page", work.entity)
         )
         facts = self._facts(work, page)
         slots = self._words(work, page) | facts
-        page.say(self._openings(work, slots), slots)
+        page.add_sentence(self._openings(work, slots), slots)
         self._body(work, page, slots)
         self._add_quiet(work, page)
         return page
 
-    def _openings(self, work: Work, slots: dict[str, Slot]) -> tuple[str, ...]:
-        """Give the openings that fit the time: films were silent until 1929."""
+    def _openings(self, work: CreativeWork, slots: dict[str, Slot]) -> tuple[str, ...]:
+        """Return the openings that fit the time: films were silent until 1929."""
         openings = _TEXTS.openings[work.kind]
         if work.date // 10000 > 1929:
             openings = tuple(text for text in openings if "silent" not in text)
@@ -72,11 +72,11 @@ class WorkWriter:
     def _name(self, page: Page, entity: int, prop: int) -> Slot:
         registry = self.world.registry
         text, others = registry.labels[entity], registry.aliases.get(entity, ())
-        if others and page.chance.below(100) < self.world.config.aliases:
+        if others and page.chance.percent(self.world.config.aliases):
             text = page.chance.pick(others)
         return Slot(text, entity, prop)
 
-    def _facts(self, work: Work, page: Page) -> dict[str, Slot]:
+    def _facts(self, work: CreativeWork, page: Page) -> dict[str, Slot]:
         world, chance = self.world, page.chance
         facts: dict[str, Slot] = {}
         for role in _ROLES:
@@ -98,8 +98,8 @@ class WorkWriter:
             facts["released"] = Slot(text, prop=prop, date=work.date)
         return facts
 
-    def _words(self, work: Work, page: Page) -> dict[str, Slot]:
-        """Give the words that state nothing, by slot."""
+    def _words(self, work: CreativeWork, page: Page) -> dict[str, Slot]:
+        """Return the words that state nothing, by slot."""
         world, chance = self.world, page.chance
         labels = world.registry.labels
         year = work.date // 10000
@@ -124,45 +124,47 @@ class WorkWriter:
             slots["friend"] = Slot(labels[friend], friend)
         return slots
 
-    def _body(self, work: Work, page: Page, slots: dict[str, Slot]) -> None:
+    def _body(self, work: CreativeWork, page: Page, slots: dict[str, Slot]) -> None:
         chance = page.chance
-        told = [
-            facet for facet, odds in _TOLD.items() if facet in _TEXTS.facets and chance.odds(odds)
+        stated = [
+            facet
+            for facet, odds in _STATED.items()
+            if facet in _TEXTS.facets and chance.per_mille(odds)
         ]
-        if chance.odds(150):  # a summary with little in it
-            told = told[:2]
+        if chance.per_mille(150):  # a summary with little in it
+            stated = stated[:2]
         extras = ["trivia"] * chance.weighted((20, 45, 35))
-        for facet in chance.shuffled(told if self.world.config.brief else told + extras):
+        for facet in chance.shuffled(stated if self.world.config.brief else stated + extras):
             if len(page.sentences) > (2 if self.world.config.brief else 5):
                 break
             local = slots | {"S": Slot(self._subject(work, chance))}
             fact = slots.get(facet)
             if fact is not None and page.fits(fact) and self._is_loose(chance):
-                page.say(_TEXTS.loose, local | {"x": fact})
+                page.add_sentence(_TEXTS.loose, local | {"x": fact})
             elif facet == "trivia":
-                page.say(_TEXTS.trivia[_TEXTS.trivia_of[work.kind]], local)
+                page.add_sentence(_TEXTS.trivia[_TEXTS.trivia_of[work.kind]], local)
             elif f"{facet}2" in slots:
                 if facet == "producer":
-                    page.say(_TEXTS.facets["producers"], local)
+                    page.add_sentence(_TEXTS.facets["producers"], local)
             elif facet != "founded" or work.kind == "band":
-                page.say(_TEXTS.facets[facet], local)
+                page.add_sentence(_TEXTS.facets[facet], local)
 
     def _is_loose(self, chance: Chance) -> bool:
-        return chance.below(100) < self.world.config.mismatch
+        return chance.percent(self.world.config.mismatch)
 
-    def _subject(self, work: Work, chance: Chance) -> str:
+    def _subject(self, work: CreativeWork, chance: Chance) -> str:
         draw = chance.below(10)
         if draw < 4:
             return "It" if work.kind != "band" else "The band"
         return _TEXTS.subjects[work.kind] if draw < 8 else self.world.registry.labels[work.entity]
 
-    def _add_quiet(self, work: Work, page: Page) -> None:
-        """State in Wikidata what the summary leaves out, all values of what it compares."""
+    def _add_quiet(self, work: CreativeWork, page: Page) -> None:
+        """Add statements that the summary leaves out, all values of what questions compare."""
         chance = page.chance
         for role, who in work.roles.items():
-            if role in PROPERTIES and chance.odds(800 if role not in _COUNTED else 950):
+            if role in PROPERTIES and chance.per_mille(800 if role not in _COUNTED else 950):
                 page.add_quietly(PROPERTIES[role], who)
-        if chance.odds(800):
+        if chance.per_mille(800):
             country = self.world.countries[work.country]
             page.add_quietly(PROPERTIES["origin"], (country.entity,))
         prop = PROPERTIES["founded"] if work.kind == "band" else PROPERTIES["released"]

@@ -1,7 +1,7 @@
-"""Films, songs, albums, bands, books, shows, papers, sweets: who made them, when.
+"""Films, songs, albums, bands, books, shows, candy: who made them, and when.
 
-In: people with careers, companies. Out: `Work`s. Whoever makes a work is of working age then and
-alive; a film comes out within its director's and its producers' careers.
+In: people with careers, companies. Out: `CreativeWork`s. The makers of a work are alive and of
+working age; a film comes out within its director's and its producers' careers.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from twowiki.worlds.people import People
 from twowiki.worlds.random_draws import Chance
 from twowiki.worlds.registry import Country, Registry
 from twowiki.worlds.settings import WorldConfig
-from twowiki.worlds.vocabulary import read_data
+from twowiki.worlds.vocabulary import read_word_list
 
 
-class Work(NamedTuple):
+class CreativeWork(NamedTuple):
     """A work: its kind, country (its number), date, genre, and who did what, by role."""
 
     entity: int
@@ -46,7 +46,7 @@ class _Rules(msgspec.Struct):
     kinds: dict[str, _Rule]
 
 
-_RULES = read_data("works", _Rules)
+_RULES = read_word_list("works", _Rules)
 
 
 class Works:
@@ -60,9 +60,9 @@ class Works:
         self.tongues, self.countries, self.registry = tongues, countries, registry
         self.standing = standing
         self.titler = Titler()
-        self.bands: list[Work] = []
+        self.bands: list[CreativeWork] = []
 
-    def build(self) -> list[Work]:
+    def build(self) -> list[CreativeWork]:
         """Make them all."""
         films, people = self.config.films, self.config.people
         counts = {
@@ -81,12 +81,12 @@ class Works:
                     self.bands.append(work)
         return works
 
-    def _make(self, kind: str, number: int, makers: list[int]) -> Work:
+    def _make(self, kind: str, number: int, makers: list[int]) -> CreativeWork:
         rule = _RULES.kinds[kind]
         chance = Chance(self.config.seed, kind, number)
         maker, year = self._maker(rule, makers, chance)
         home = self.people.country[maker]
-        country = chance.below(len(self.countries)) if chance.odds(300) else home
+        country = chance.below(len(self.countries)) if chance.per_mille(300) else home
         towns = [self.registry.labels[town] for town in self.countries[country].cities]
         title, town = self.titler.coin(kind, self.tongues[country], towns, chance)
         demonym = self.countries[country].demonym
@@ -94,14 +94,14 @@ class Works:
         entity = self.registry.add(
             kind, title,
             (rule.bracket, f"{year} {rule.bracket}", f"{year} {demonym} {rule.bracket}"),
-            always=chance.odds(90), inside=(inside,) if town else (),
+            always=chance.per_mille(90), inside=(inside,) if town else (),
         )  # fmt: skip
         date = draw_date(year, chance, exact=rule.exact, months=60)
         roles = self._roles(kind, maker, year, chance)
-        return Work(entity, kind, country, date, chance.pick(_RULES.genres), roles)
+        return CreativeWork(entity, kind, country, date, chance.pick(_RULES.genres), roles)
 
     def _maker(self, rule: _Rule, makers: list[int], chance: Chance) -> tuple[int, int]:
-        """Find a maker and a year of their working life."""
+        """Draw a maker and a year of their working life."""
         for _ in range(40):
             maker = chance.pick(makers)
             first = max(rule.earliest, self.people.birth_year(maker) + 23)
@@ -112,7 +112,7 @@ class Works:
         return maker, max(self.people.birth_year(maker) + 20, self.people.active_until(maker) - 5)
 
     def _at_work(self, year: int, chance: Chance, *occupations: str) -> int:
-        """Find somebody who was at work that year; -1 if hardly anybody was."""
+        """Draw somebody who worked that year; -1 if hardly anybody did."""
         pool = self.careers.of(chance.pick(occupations))
         for _ in range(25 if pool else 0):
             person = chance.pick(pool)
@@ -142,11 +142,11 @@ class Works:
     ) -> dict[str, tuple[int, ...]]:
         made_by = (self.careers.entity[maker],)
         home = self.people.country[maker]
-        several = 2 if chance.odds(90) else 1
+        several = 2 if chance.per_mille(90) else 1
         roles: dict[str, tuple[int, ...]] = {}
         if kind in ("film", "animated film"):
             roles["director"] = made_by
-            if chance.odds(60):
+            if chance.per_mille(60):
                 second = self._people_at_work(year, 1, chance, "director", but=(maker,))
                 roles["director"] = made_by + second
             roles["producer"] = self._people_at_work(year, several, chance, "producer")
@@ -156,18 +156,18 @@ class Works:
         elif kind in ("song", "album"):
             roles["performer"] = made_by
             playing = [band for band in self.bands[-400:] if band.date // 10000 <= year]
-            if playing and chance.odds(330):
+            if playing and chance.per_mille(330):
                 roles["performer"] = (chance.pick(playing).entity,)
             roles["composer"] = self._people_at_work(year, 1, chance, "composer", "songwriter")
             roles["producer"] = self._people_at_work(year, several, chance, "producer", "musician")
         elif kind == "band":
             roles["part"] = made_by
-            roles["founder"] = made_by if chance.odds(300) else ()
+            roles["founder"] = made_by if chance.per_mille(300) else ()
         elif kind in ("literary work", "written work"):
             roles["author"] = made_by
             roles["editor"] = self._people_at_work(year, 1, chance, "journalist", "historian")
             roles["publisher"] = self._company("business", home, year, chance)
-            roles["creator"] = made_by if chance.odds(300) else ()
+            roles["creator"] = made_by if chance.per_mille(300) else ()
         elif kind == "television program":
             roles["creator"] = made_by
             roles["presenter"] = self._people_at_work(year, 1, chance, "presenter", but=(maker,))

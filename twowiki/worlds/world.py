@@ -1,4 +1,4 @@
-"""A whole world in memory: who and what there is, before any of it is written down."""
+"""A whole world in memory, before its dumps are written."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from twowiki.worlds.institutions import Institutions, found_awards, give_awards
 from twowiki.worlds.names import Tongue
 from twowiki.worlds.people import People, build_people
 from twowiki.worlds.places import build_countries, build_nature, build_tongues
-from twowiki.worlds.registry import Country, Place, Registry
+from twowiki.worlds.registry import Country, Registry, WorldPlace
 from twowiki.worlds.settings import WorldConfig
 from twowiki.worlds.vocabulary import OCCUPATIONS
-from twowiki.worlds.works import Work, Works
+from twowiki.worlds.works import CreativeWork, Works
 
 
 class World(NamedTuple):
-    """Everything that a world holds; numbers are entities of the registry.
+    """Everything in a world; numbers are entities of the registry.
 
-    `papers` are the editors of magazines and newspapers, `trades` the occupations' entities.
+    `trades` are the entities of the occupations.
     """
 
     config: WorldConfig
@@ -27,15 +27,15 @@ class World(NamedTuple):
     countries: list[Country]
     people: People
     careers: Careers
-    places: list[Place]
-    works: list[Work]
+    places: list[WorldPlace]
+    works: list[CreativeWork]
     trades: dict[str, int]
 
 
 def build_world(config: WorldConfig) -> World:
     """Build a world; the same settings give the same one everywhere."""
     registry = Registry()
-    places: list[Place] = []
+    places: list[WorldPlace] = []
     tongues = build_tongues(config)
     countries = build_countries(config, tongues, registry, places)
     build_nature(config, tongues, countries, registry, places)
