@@ -55,7 +55,7 @@ def cpu_seconds() -> float:
 
 
 def tree_memory(pid: int) -> int:
-    """Give the resident bytes of a process and its descendants."""
+    """Return the resident bytes of a process and its descendants."""
     total = 0
     try:
         with open(f"/proc/{pid}/statm") as stream:
