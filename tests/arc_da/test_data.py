@@ -290,8 +290,8 @@ def test_tables_have_the_typed_schema() -> None:
     (blind,) = question_tables([str(RELEASE / "test.jsonl")])
     assert blind.column("answers").to_pylist() == [[], []]
     assert blind.column("answer_key").to_pylist() == [None, None]
-    assert not twowiki.has_gold(blind.to_pylist())
-    assert twowiki.has_gold(table.to_pylist())
+    assert not twowiki.data.has_gold(blind.to_pylist())
+    assert twowiki.data.has_gold(table.to_pylist())
 
 
 def test_hidden_labels_are_none() -> None:

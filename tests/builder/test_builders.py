@@ -21,7 +21,6 @@ from datasets import load_dataset
 import twowiki
 from tests.made_up import hidden, write_array, write_lines, write_release, write_zip
 from twowiki.builder import builder as builders
-from twowiki.builder import fingerprint as registration
 from twowiki.builder.features import FEATURES, features
 from twowiki.data import releases
 from twowiki.data.arrow import tables, to_table
@@ -198,8 +197,8 @@ def test_hidden_then_full_splits_share_one_schema(tmp_path: Path, records: Recor
     assert found["test"][0]["answer"] is None
     assert found["test"][0]["evidences"] == []
     assert found["train"].features == found["test"].features
-    assert twowiki.has_gold(found["train"])
-    assert not twowiki.has_gold(found["test"])
+    assert twowiki.data.has_gold(found["train"])
+    assert not twowiki.data.has_gold(found["test"])
 
 
 def test_rows_survive_saving(release: Path, tmp_path: Path, records: Records) -> None:
@@ -269,7 +268,7 @@ def test_the_hook_says_when_it_cannot_work(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.delattr(packaged_modules, "_PACKAGED_DATASETS_MODULES")
     with pytest.raises(ImportError, match=r"exported folder.*no registration"):
-        registration.register_module("twowiki.builder.builder")
+        twowiki.register()
 
 
 def test_an_old_datasets_is_named() -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.made_up import write_release
 from twowiki.cli.main import main
 from twowiki.data.schema import Example, parse_record
-from twowiki.data.statistics import answer_class, overview_of
+from twowiki.data.statistics import answer_class, compute_statistics
 
 Records = list[dict[str, Any]]
 
@@ -38,7 +38,7 @@ def test_answer_classes(answer: str | None, expected: str) -> None:
 
 
 def test_means_by_hand(records: Records) -> None:
-    found = overview_of(parse_record(record) for record in records[4:6]).to_dict()
+    found = compute_statistics(parse_record(record) for record in records[4:6]).to_dict()
     row = found["types"]["comparison"]
     assert row["examples"] == 2
     assert row["question_words"] == (12 + 11) / 2

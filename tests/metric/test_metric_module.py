@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from tests.joint_files import FACTS, LADY, ROOT, TRIPLES, gold, load_script, row_of, said, several
-from twowiki import to_evaluate_records
 from twowiki.data.schema import parse_record, to_row
 from twowiki.errors import DataError
+from twowiki.metric import to_evaluate_records
 from twowiki.metric.results import METRIC_NAMES
 from twowiki.metric.score import score
 

@@ -227,7 +227,7 @@ def test_the_pipeline_answers_one_and_many(folder: Path) -> None:
 
 def test_the_pipeline_reads_rows_of_the_data_set(folder: Path) -> None:
     datasets = pytest.importorskip("datasets")
-    rows = [twowiki.to_row(example) for example in examples()[:3]]
+    rows = [twowiki.data.to_row(example) for example in examples()[:3]]
     data = datasets.Dataset.from_list(
         [{"question": row["question"], "context": row["context"]} for row in rows]
     )

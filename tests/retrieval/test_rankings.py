@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from tests.joint_files import gold, several, write
-from twowiki import (
-    all_gold_at_k,
-    build_corpus,
-    build_qrels,
-    score_retrieval,
-    title_recall_at_k,
-)
 from twowiki.cli.main import main
 from twowiki.data.schema import parse_record, to_row
 from twowiki.errors import DataError
+from twowiki.retrieval import (
+    all_gold_at_k,
+    build_corpus,
+    build_qrels,
+    score_rankings,
+    title_recall_at_k,
+)
 from twowiki.retrieval.corpus import joined
 
 LAKE = ["Lake Oru", ["It is deep.", " It is cold."]]
@@ -92,7 +92,7 @@ def test_recalls() -> None:
 def test_means_over_all_gold_questions() -> None:
     golds, _ = several(4)
     ranked = {"q0": ["Tavik Orrel", "Dessa Orrel"], "q1": ["Tavik Orrel", "X", "Dessa Orrel"]}
-    figures = score_retrieval(ranked, golds, ks=(2, 3))
+    figures = score_rankings(ranked, golds, ks=(2, 3))
     assert figures == {
         "title_recall@2": 37.5, "all_gold@2": 0.25, "title_recall@3": 50.0, "all_gold@3": 0.5,
         "n": 4, "missing": 2,

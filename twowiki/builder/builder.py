@@ -25,8 +25,9 @@ import datasets  # noqa: E402
 from datasets.exceptions import DatasetGenerationError  # noqa: E402
 from datasets.utils.file_utils import xopen  # noqa: E402
 
-from twowiki.builder import fingerprint as registration  # noqa: E402
 from twowiki.builder.features import FORMATS, check_config, features  # noqa: E402
+from twowiki.builder.fingerprint import cache_key, code_hash, is_globbed  # noqa: E402
+from twowiki.builder.registration import NAME, register  # noqa: E402
 from twowiki.data import releases  # noqa: E402
 from twowiki.data.arrow import refuse_repeated_ids  # noqa: E402
 from twowiki.data.schema import DEFAULT_CONFIG  # noqa: E402
@@ -69,11 +70,11 @@ class TwoWiki(datasets.ArrowBasedBuilder):
     DEFAULT_CONFIG_NAME = DEFAULT_CONFIG
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs["dataset_name"] = kwargs.get("dataset_name") or registration.NAME
+        kwargs["dataset_name"] = kwargs.get("dataset_name") or NAME
         places = (kwargs.get("data_dir"), kwargs.get("data_files"), kwargs.get("arc_dir"))
         known = FORMATS.get(kwargs.get("config_name") or DEFAULT_CONFIG)
         any_file = known is not None and known.any_file
-        kwargs["hash"] = registration.fingerprint(kwargs.get("hash"), places, deep=any_file)
+        kwargs["hash"] = cache_key(kwargs.get("hash"), places, deep=any_file)
         super().__init__(*args, **kwargs)
 
     def get_exported_dataset_info(self) -> datasets.DatasetInfo:
@@ -101,7 +102,7 @@ class TwoWiki(datasets.ArrowBasedBuilder):
 
     def _files(self, dl_manager: Any) -> dict[str, list[str]]:
         name, place, given = self.config.name, self.config.data_dir, self.config.data_files
-        if made := worlds.made_files(self.config, self._cache_dir_root, registration.code_hash()):
+        if made := worlds.made_files(self.config, self._cache_dir_root, code_hash()):
             return made
         found: dict[str, list[str]] = {}
         if place is not None and is_local(place):
@@ -109,7 +110,7 @@ class TwoWiki(datasets.ArrowBasedBuilder):
             try:
                 found = FORMATS[name].find_files(place)
             except DataError:
-                if not given or registration.is_globbed(given, str(Path(place).resolve())):
+                if not given or is_globbed(given, str(Path(place).resolve())):
                     raise
             wanted = {str(Path(path).resolve()) for paths in found.values() for path in paths}
             known = {path for paths in (given or {}).values() for path in paths}
@@ -160,11 +161,6 @@ def require_options(options: Iterable[str]) -> None:
         near = nearest(name, known)
         remedy = f"Did you mean {near}?" if near else "See the docstring of load_dataset"
         raise DataError("unknown option", field=name, remedy=remedy)
-
-
-def register() -> None:
-    """Make `datasets.load_dataset("twowiki", config, data_dir=...)` work in this process."""
-    registration.register_module(__name__)
 
 
 def load_dataset(
@@ -218,7 +214,7 @@ def load_dataset(
     if arc_dir is not None:
         options["arc_dir"] = str(arc_dir)
     return datasets.load_dataset(
-        registration.NAME,
+        NAME,
         config,
         data_files=absolute(data_files),
         split=split,

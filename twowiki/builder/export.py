@@ -15,9 +15,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from twowiki.builder import fingerprint as registration
 from twowiki.builder.dataset_card import read_card, write_dataset_card
 from twowiki.builder.features import FORMATS, check_config
+from twowiki.builder.fingerprint import cache_key
 from twowiki.data.schema import SPLITS
 from twowiki.data.splits import EXPORT_MARK, guess_config
 from twowiki.errors import DataError
@@ -67,7 +67,7 @@ def export(
         if place.old.exists() and not place.target.exists():
             place.old.rename(place.target)
         options = f"{config}|{shard_rows}|{sorted(splits.items())}"
-        key = registration.fingerprint(options, (source, arc_dir))
+        key = cache_key(options, (source, arc_dir))
         schema = _marked(form.features().arrow_schema, config)
 
         def write(partial: Path) -> dict[str, int]:

@@ -1,9 +1,4 @@
-"""The one place that touches private parts of `datasets`.
-
-`load_dataset("twowiki", ...)` works because the builder's module stands in the library's table of
-packaged modules, the only door that `datasets` has had since it dropped loading scripts. The table
-is private, stable from 2.15 to 5.2; where it is missing or changed, this says so.
-"""
+"""What a cached result depends on: this package's code, and the files that may be read."""
 
 from __future__ import annotations
 
@@ -16,63 +11,13 @@ from typing import Any
 
 from twowiki.data.splits import is_data_file, is_local
 
-NAME = "twowiki"
 # what turns files into rows: a change in one of these makes new cache entries
 _CODE = ("builder", "data", "io", "arc_da", "generation", "worlds", "models/text")
 
 
-def register_module(module: str) -> None:
-    """Make `load_dataset("twowiki", ...)` find the builder in `module`; repeating is harmless.
-
-    Raises:
-        ImportError: this version of `datasets` has no such table.
-    """
-    try:
-        from datasets.packaged_modules import _PACKAGED_DATASETS_MODULES as table
-    except ImportError:
-        table = None
-    if not isinstance(table, dict) or not all(
-        isinstance(entry, tuple) and len(entry) == 2 for entry in table.values()
-    ):
-        import datasets
-
-        raise ImportError(
-            f"datasets {datasets.__version__} has another table of packaged modules than the one "
-            f'load_dataset("{NAME}") relies on. Use twowiki.load_dataset(...), or load an exported '
-            "folder, which needs no registration"
-        )
-    table[NAME] = (module, code_hash())
-    _allow_empty_folder()
-
-
-def _allow_empty_folder() -> None:
-    """Let `load_dataset("twowiki", config)` run where the working directory holds no files.
-
-    The library searches that directory for data before it asks the builder, which may need none.
-    """
-    from datasets import load
-
-    factory = getattr(load, "PackagedDatasetModuleFactory", None)
-    search = getattr(factory, "get_module", None)
-    if factory is None or search is None or getattr(search, "allows_empty", False):
-        return
-
-    def get_module(self: Any) -> Any:
-        try:
-            return search(self)
-        except FileNotFoundError:
-            if self.name != NAME or self.data_files is not None or self.data_dir is not None:
-                raise
-            self.data_files = str(Path(__file__).resolve())  # a file that no config takes for data
-            return search(self)
-
-    get_module.allows_empty = True  # type: ignore[attr-defined]
-    factory.get_module = get_module
-
-
 @cache
 def code_hash() -> str:
-    """Give a hash of the code that turns files into rows."""
+    """Return a hash of the code that turns files into rows."""
     root = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for name in _CODE:
@@ -84,7 +29,7 @@ def code_hash() -> str:
 
 
 def is_globbed(data_files: Any, base_path: str) -> bool:
-    """Tell whether `data_files` is what `datasets` found by itself by searching a folder."""
+    """Return whether `data_files` is what `datasets` found by itself by searching a folder."""
     from datasets.data_files import DataFilesDict, get_data_patterns
 
     try:
@@ -96,7 +41,7 @@ def is_globbed(data_files: Any, base_path: str) -> bool:
     }
 
 
-def fingerprint(given: str | None, places: Iterable[Any], *, deep: bool = False) -> str:
+def cache_key(given: str | None, places: Iterable[Any], *, deep: bool = False) -> str:
     """Hash this package's code and the size and time of every local file that may be read.
 
     Args:

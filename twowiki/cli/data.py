@@ -112,7 +112,7 @@ class StatsCommand:
         from twowiki.data.schema import types_of
         from twowiki.data.sources import read_examples
         from twowiki.data.splits import find_splits, guess_config
-        from twowiki.data.statistics import overview_of
+        from twowiki.data.statistics import compute_statistics
 
         config = self.config or guess_config(self.source)
         if config == "arc_da":
@@ -125,7 +125,7 @@ class StatsCommand:
         results = {}
         for split in [self.split] if self.split else splits:
             examples = read_examples(splits[split], config, split)
-            result = overview_of(progress(examples, what=split))
+            result = compute_statistics(progress(examples, what=split))
             results[split] = result.to_dict()
             print(result.render(split))
         if self.output:
@@ -228,12 +228,12 @@ class RetrievalCommand(Selection):
     def run(self) -> int:
         """Score, and print the metrics."""
         from twowiki.data.sources import examples_of
-        from twowiki.retrieval.corpus import score_retrieval
+        from twowiki.retrieval.corpus import score_rankings
         from twowiki.retrieval.rankings import read_rankings
 
         ranked = read_rankings(self.ranked, self.corpus)
         gold = examples_of(self.gold, self.config, self.split)
-        metrics = score_retrieval(ranked, gold, self.k)
+        metrics = score_rankings(ranked, gold, self.k)
         if self.output:
             write_json(self.output, metrics)
         for name, value in metrics.items():

@@ -127,7 +127,7 @@ class Overview:
         return "\n".join(lines)
 
 
-def overview_of(examples: Iterable[Example]) -> Overview:
+def compute_statistics(examples: Iterable[Example]) -> Overview:
     """Count one split's examples in one pass; `total` stands beside the types."""
     result = Overview()
     for example in examples:

@@ -1,1 +1,1 @@
-"""io."""
+"""Files: reading, writing, packing, stages, arguments. Nothing here knows a field."""

@@ -134,7 +134,7 @@ def all_gold_at_k(ranked: Sequence[str], gold: Collection[str], k: int) -> int:
     return int(_wanted(gold, k).issubset(ranked[:k]))
 
 
-def score_retrieval(
+def score_rankings(
     ranked: Mapping[str, Sequence[str]], gold: Examples, ks: Sequence[int] = (2, 5, 10)
 ) -> dict[str, Any]:
     """Average both measures over all gold questions; an unranked question scores 0.

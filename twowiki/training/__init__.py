@@ -1,4 +1,9 @@
-"""The reusable pieces of training: configuration, data, features, batches, evaluation, reports.
+"""Training: settings, data, features, batches, the loop, checkpoints, evaluation, reports.
 
-`train.py` at the top level puts them together.
+`twowiki.train` is the entry point. The names of `__init__.pyi` load their modules when they are
+first used.
 """
+
+from twowiki.io.lazy import lazy_names
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, __file__)
