@@ -120,7 +120,7 @@ class WorldCommand(WorldConfig):
         from twowiki.worlds.dumps import write_world
 
         if self.out is None:
-            raise DataError("there is no folder to write", remedy="Name it with --out DIR")
+            raise DataError("--out is required", remedy="Name the folder: --out DIR")
         report = write_world(settings_of(WorldConfig, self), self.out)
         counts = report["counts"]
         print(
