@@ -156,7 +156,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def answer(self) -> None:
         parsed = urlparse(self.path)
-        self.place, self.asked = unquote(parsed.path), parse_qs(parsed.query)
+        self.place, self.options = unquote(parsed.path), parse_qs(parsed.query)
         self.body = self.read_body()
         self.token = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
         fault = self.next_fault()
@@ -209,11 +209,11 @@ class Handler(BaseHTTPRequestHandler):
         raw = isinstance(value, bytes)
         data = value if raw else json.dumps(value).encode()
         whole = len(data)
-        asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range") or "")
+        wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range") or "")
         extra = dict(headers or {})
-        if raw and asked and status == 200:
-            first = int(asked[1])
-            data = data[first : int(asked[2]) + 1 if asked[2] else None]
+        if raw and wanted and status == 200:
+            first = int(wanted[1])
+            data = data[first : int(wanted[2]) + 1 if wanted[2] else None]
             extra["Content-Range"] = f"bytes {first}-{first + len(data) - 1}/{whole}"
             status = 206
         self.send_response(status)
@@ -354,7 +354,7 @@ class Handler(BaseHTTPRequestHandler):
         }
 
     def preupload(self, tree: Tree) -> dict[str, Any]:
-        told = []
+        listed = []
         for file in json.loads(self.body)["files"]:
             path = file["path"]
             big = is_big(path)
@@ -366,8 +366,8 @@ class Handler(BaseHTTPRequestHandler):
             if path in tree:
                 content = tree[path]
                 one["oid"] = hashlib.sha256(content).hexdigest() if big else oid(content)
-            told.append(one)
-        return {"files": told}
+            listed.append(one)
+        return {"files": listed}
 
     def commit(
         self, kind: str, name: str, repository: Repository, branch: str
@@ -394,7 +394,7 @@ class Handler(BaseHTTPRequestHandler):
                 raise Refusal(400, f"unknown operation {item['key']}")
         address = f"{self.hub.address}/{'' if kind == 'model' else kind + 's/'}{name}"
         done = {"success": True, "hookOutput": ""}
-        if "create_pr" in self.asked:
+        if "create_pr" in self.options:
             number = sum(name.startswith("refs/pr/") for name in repository.branches) + 1
             branch = f"refs/pr/{number}"
             repository.branches[branch] = list(repository.branches["main"])
@@ -404,7 +404,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def listing(self, tree: Tree, below: str) -> tuple[int, Any, dict[str, str]]:
         prefix = f"{below.strip('/')}/" if below.strip("/") else ""
-        recursive = self.asked.get("recursive", ["false"])[0].lower() == "true"
+        recursive = self.options.get("recursive", ["false"])[0].lower() == "true"
         found: dict[str, Any] = {}
         for path, content in tree.items():
             if not path.startswith(prefix):

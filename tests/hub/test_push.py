@@ -48,18 +48,18 @@ def failed(capsys: pytest.CaptureFixture[str], *given: Any) -> str:
     assert captured.out == ""
     for token in (WRITE, READ, "signature", "Traceback"):
         assert token not in captured.err
-    *waits, said = captured.err.strip().splitlines()
+    *waits, message = captured.err.strip().splitlines()
     assert all(line.startswith(("Rate limited", "Retrying")) for line in waits), waits
-    return said
+    return message
 
 
 def test_a_model_is_pushed_in_one_commit(
     hub: Hub, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["push", "model", str(model), MODEL]) == 0
-    said = capsys.readouterr()
-    assert f"to {hub.address}/{MODEL}" in said.out
-    assert WRITE not in said.out + said.err
+    message = capsys.readouterr()
+    assert f"to {hub.address}/{MODEL}" in message.out
+    assert WRITE not in message.out + message.err
     tree = hub.tree("model", MODEL)
     assert {"config.json", "model.safetensors", "tokenizer.json", "README.md"} <= set(tree)
     assert any(path.endswith(".py") for path in tree)
@@ -132,10 +132,10 @@ def test_a_dry_run_sends_and_writes_nothing(
     (model / "best" / ".env").write_text("x", encoding="utf-8")
     before = sorted(model.rglob("*"))
     assert main(["push", "model", str(model), MODEL, "--dry-run"]) == 0
-    said = capsys.readouterr().out
-    assert "model.safetensors" in said
-    assert "optimizer.bin: a pickle" in said
-    assert ".env: hidden" in said
+    message = capsys.readouterr().out
+    assert "model.safetensors" in message
+    assert "optimizer.bin: a pickle" in message
+    assert ".env: hidden" in message
     assert hub.calls == []
     assert sorted(model.rglob("*")) == before
 
@@ -164,7 +164,7 @@ def test_a_public_repository_gets_nothing_that_should_be_private(
 
 
 @pytest.mark.parametrize(
-    ("token", "owner", "said"),
+    ("token", "owner", "message"),
     [
         ("hf_" + "ATokenThatNobodyKnows123456789abcd", OWNER, "refuses the token"),
         (READ, OWNER, "may not do this"),
@@ -172,18 +172,18 @@ def test_a_public_repository_gets_nothing_that_should_be_private(
         ("", OWNER, "no token to push with"),
     ],
 )
-def test_a_token_that_will_not_do_is_told(
+def test_a_token_that_will_not_do_is_reported(
     hub: Hub,
     model: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     token: str,
     owner: str,
-    said: str,
+    message: str,
 ) -> None:
     monkeypatch.setenv("HF_TOKEN", token)
     text = failed(capsys, "model", model, f"{owner}/m")
-    assert said in text
+    assert message in text
     assert "hf auth login" in text
     assert not token or token not in text
     assert hub.repositories == {}
@@ -202,16 +202,16 @@ DROPS = [
 
 
 @pytest.mark.parametrize("pattern", DROPS)
-def test_a_dropped_connection_is_told_and_loses_nothing(
+def test_a_dropped_connection_is_reported_and_loses_nothing(
     hub: Hub, model: Path, capsys: pytest.CaptureFixture[str], pattern: str
 ) -> None:
     before = {path.name: path.read_bytes() for path in (model / "best").iterdir()}
     hub.faults = [Fault(pattern)]
-    said = failed(capsys, "model", model, MODEL)
-    assert "the connection broke" in said
+    message = failed(capsys, "model", model, MODEL)
+    assert "the connection broke" in message
     if ("model", MODEL) in hub.repositories:
         assert hub.commits("model", MODEL) == 0
-        assert f"the repository {MODEL} was made for it, and is empty" in said
+        assert f"the repository {MODEL} was made for it, and is empty" in message
     for name, content in before.items():
         if name != "README.md":
             assert (model / "best" / name).read_bytes() == content
@@ -237,7 +237,7 @@ def test_a_short_break_is_bridged(hub: Hub, model: Path, pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "headers", "said"),
+    ("status", "headers", "message"),
     [
         (429, {"Retry-After": "90"}, "fewer requests .429.. .* after 90 seconds"),
         (429, {}, "fewer requests .429.. .* in a few minutes"),
@@ -249,29 +249,29 @@ def test_a_short_break_is_bridged(hub: Hub, model: Path, pattern: str) -> None:
         (412, {}, "somebody else changed"),
     ],
 )
-def test_what_the_hub_answers_is_told_in_a_sentence(
+def test_what_the_hub_answers_is_reported_in_a_sentence(
     hub: Hub,
     model: Path,
     capsys: pytest.CaptureFixture[str],
     status: int,
     headers: dict[str, str],
-    said: str,
+    message: str,
 ) -> None:
     hub.faults = [Fault("POST .*commit/", status=status, headers=headers)]
     text = failed(capsys, "model", model, MODEL)
-    assert re.search(said, text), text
+    assert re.search(message, text), text
     assert hub.commits("model", MODEL) == 0
 
 
 @pytest.mark.parametrize("pattern", ["validate-yaml", "preupload", "commit/"])
-def test_an_answer_of_something_in_between_is_told(
+def test_an_answer_of_something_in_between_is_reported(
     hub: Hub, model: Path, capsys: pytest.CaptureFixture[str], pattern: str
 ) -> None:
     hub.faults = [Fault(pattern, status=200, body=b"<html>a proxy's page</html>")]
     assert "cannot be read" in failed(capsys, "model", model, MODEL)
 
 
-def test_a_card_that_the_hub_refuses_is_told(
+def test_a_card_that_the_hub_refuses_is_reported(
     hub: Hub, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (model / "best" / "README.md").write_text("---\njust words\n---\n", encoding="utf-8")
@@ -284,8 +284,8 @@ def test_a_card_that_the_hub_refuses_is_told(
 def test_a_server_that_repeats_the_token_does_not_bring_it_out(
     hub: Hub, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = {"error": f"bad token {WRITE} at https://me:pass@host/x?signature=abc"}
-    hub.faults = [Fault("POST .*commit/", status=400, body=said)]
+    message = {"error": f"bad token {WRITE} at https://me:pass@host/x?signature=abc"}
+    hub.faults = [Fault("POST .*commit/", status=400, body=message)]
     text = failed(capsys, "model", model, MODEL)
     assert "[hidden]" in text
     assert "pass@" not in text
@@ -313,7 +313,7 @@ def test_somebody_elses_commit_in_between_is_not_overwritten(
 @pytest.mark.parametrize(
     "repo", ["a-model", "/m", "me/", "a/b/c", "me/-m", "me/a b", "me/m--n", ""]
 )
-def test_a_name_without_owner_is_told(
+def test_a_name_without_owner_is_reported(
     hub: Hub, model: Path, capsys: pytest.CaptureFixture[str], repo: str
 ) -> None:
     assert "field 'repo'" in failed(capsys, "model", model, repo)
@@ -330,7 +330,7 @@ def test_no_network_is_wanted_and_said(
     assert hub.calls == []
 
 
-def test_nobody_at_the_address_is_told(
+def test_nobody_at_the_address_is_reported(
     model: Path, capsys: pytest.CaptureFixture[str], hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://me:secret-word@127.0.0.1:9")
@@ -452,15 +452,15 @@ MODEL_FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("fault", "said"), MODEL_FAULTS)
+@pytest.mark.parametrize(("fault", "message"), MODEL_FAULTS)
 def test_a_folder_that_is_not_whole_is_not_sent(
-    hub: Hub, model: Path, capsys: pytest.CaptureFixture[str], fault: Any, said: str | None
+    hub: Hub, model: Path, capsys: pytest.CaptureFixture[str], fault: Any, message: str | None
 ) -> None:
     fault(model / "best")
-    if said is None:
+    if message is None:
         assert push(model / "best", MODEL).changed
     else:
-        assert said in failed(capsys, "model", model / "best", MODEL)
+        assert message in failed(capsys, "model", model / "best", MODEL)
         assert hub.calls == []
 
 
@@ -539,13 +539,13 @@ DATA_FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("fault", "said"), DATA_FAULTS)
+@pytest.mark.parametrize(("fault", "message"), DATA_FAULTS)
 def test_a_data_set_that_contradicts_itself_is_not_sent(
-    hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: Any, said: str
+    hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: Any, message: str
 ) -> None:
     folder = data_folder(tmp_path / "out")
     fault(folder)
-    assert said in failed(capsys, "dataset", folder, f"{OWNER}/data")
+    assert message in failed(capsys, "dataset", folder, f"{OWNER}/data")
     assert hub.calls == []
 
 
@@ -600,13 +600,13 @@ SPACE_FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("fault", "said"), SPACE_FAULTS)
+@pytest.mark.parametrize(("fault", "message"), SPACE_FAULTS)
 def test_a_space_that_would_not_start_is_not_sent(
-    hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: Any, said: str
+    hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: Any, message: str
 ) -> None:
     folder = space_folder(tmp_path / "demo")
     fault(folder)
-    assert said in failed(capsys, "demo", folder, f"{OWNER}/demo")
+    assert message in failed(capsys, "demo", folder, f"{OWNER}/demo")
     assert hub.calls == []
 
 
@@ -615,13 +615,13 @@ def test_a_metric_under_another_name_could_not_be_loaded(
 ) -> None:
     from tests.joint_files import ROOT
 
-    said = failed(capsys, "metric", ROOT / "metrics" / "twowiki_joint", f"{OWNER}/joint")
-    assert "joint.py" in said
-    assert "twowiki_joint.py" in said
+    message = failed(capsys, "metric", ROOT / "metrics" / "twowiki_joint", f"{OWNER}/joint")
+    assert "joint.py" in message
+    assert "twowiki_joint.py" in message
 
 
 @pytest.mark.parametrize("kind", ["model", "dataset", "metric", "demo"])
-def test_no_folder_a_file_and_an_empty_folder_are_told(
+def test_no_folder_a_file_and_an_empty_folder_are_reported(
     hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")

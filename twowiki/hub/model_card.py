@@ -23,7 +23,7 @@ from twowiki.io.templates import render_template
 REPO_PLACEHOLDER = "path/or/owner/name"  # what the examples load until a repository is known
 JOINT_METRICS = ("em", "f1", "sp_em", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_f1")
 # how a run's report begins the name of data that is not about the real world, and what it is
-INVENTED = {"made-up examples": "made-up questions", "world ": "questions on a fictional world"}
+INVENTED = {"world ": "questions on a fictional world"}
 RANDOM_START = "tiny-"  # how the names of models that start from random weights begin
 _MARK = re.compile(r"\n<!-- written by twowiki (?P<hash>[0-9a-f]{16}) -->\n?\Z")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
@@ -194,10 +194,10 @@ class _Facts(NamedTuple):
         names = (
             self.config.get("backbone_name"),
             self.config.get("base_model_name_or_path"),
-            *(self.run.get(name) for name in ("model_name_or_path", "backbone", "model")),
+            self.run.get("model_name_or_path"),
             self.report.get("model"),
         )
-        start = next((name for name in names if name and isinstance(name, str)), "")
+        start = next((str(name) for name in names if name), "")
         return "" if start.startswith(RANDOM_START) else start
 
 
