@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from twowiki.generation.samples import BRIDGE_TYPES
-from twowiki.generation.text import bare_title, normalize
+from twowiki.generation.text import normalize
+from twowiki.models.text import bare_title
 
 
 def fault_of(sample: Mapping[str, Any], paragraphs: int) -> str:

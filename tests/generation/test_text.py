@@ -17,7 +17,6 @@ from twowiki.generation.dates import (
     written_forms,
 )
 from twowiki.generation.text import (
-    bare_title,
     find_words,
     normalize,
     page_key,
@@ -26,7 +25,7 @@ from twowiki.generation.text import (
 )
 from twowiki.generation.wikipedia import parse_xml_pages, summary_of_article
 from twowiki.generation.wikitext import MARK, render_summary
-from twowiki.models.text import split_sentences
+from twowiki.models.text import bare_title, split_sentences
 
 DAYS = st.dates(datetime.date(1, 1, 1), datetime.date(9999, 12, 31))
 
@@ -80,8 +79,24 @@ def test_titles_are_one_however_written():
     assert page_key("Cafe\u0301") == page_key("Café")
     assert page_key("100% Oru") == "100% Oru"
     assert page_key("") == ""
-    assert bare_title("Oru (lake)") == "Oru"
-    assert bare_title("(Oru)") == "(Oru)"
+
+
+@pytest.mark.parametrize(
+    ("title", "bare"),
+    [
+        ("Oru (lake)", "Oru"),
+        ("Oru (Sel (town))", "Oru"),
+        ("Oru (a) (b)", "Oru (a)"),
+        ("Oru  (lake)", "Oru"),
+        ("(Oru)", "(Oru)"),
+        ("F(x)", "F(x)"),
+        ("Oru (lake) film", "Oru (lake) film"),
+        ("Oru)", "Oru)"),
+        ("", ""),
+    ],
+)
+def test_a_bare_title_has_no_bracket_at_its_end(title: str, bare: str):
+    assert bare_title(title) == bare
 
 
 def test_paper_case_is_the_released_one():

@@ -22,8 +22,9 @@ import pyarrow.parquet as pq
 from twowiki.data.schema import Paragraph
 from twowiki.generation.samples import BRIDGE_TYPES, GeneratedSample
 from twowiki.generation.tables import parquet_files
-from twowiki.generation.text import bare_title, normalize
+from twowiki.generation.text import normalize
 from twowiki.io.files import progress
+from twowiki.models.text import bare_title
 
 N_PARAGRAPHS = 10
 NEAR, FAR = 50, 200

@@ -26,8 +26,8 @@ from twowiki.generation.single_hop import (
     question_only_answers,
     word_f1,
 )
-from twowiki.generation.text import bare_title
 from twowiki.metric.normalization import normalize_answer
+from twowiki.models.text import bare_title
 
 READERS = ("majority", "question only", "one paragraph", "two hops")
 _MOST_EXAMPLES = 4000

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from twowiki.generation.dates import DATE_BASE
 from twowiki.generation.tables import read_rows
-from twowiki.generation.text import bare_title, spelling
+from twowiki.generation.text import spelling
+from twowiki.models.text import bare_title
 
 
 class Name(NamedTuple):

@@ -22,9 +22,9 @@ from twowiki.errors import DataError
 from twowiki.generation.outputs import PROVENANCE, SPLIT_FILES
 from twowiki.generation.sampling import read_json_lines
 from twowiki.generation.tables import digest_rows, parquet_files, read_rows
-from twowiki.generation.text import bare_title
 from twowiki.io.files import sha256_of
 from twowiki.io.stages import MANIFEST
+from twowiki.models.text import bare_title
 
 _COMPARED = ("train.json", "dev.json", "test.json", "id_aliases.json", PROVENANCE, "report.json",
          "report.html")  # fmt: skip

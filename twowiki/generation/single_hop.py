@@ -27,6 +27,7 @@ from twowiki.errors import DataError, require_file
 from twowiki.generation.dates import MONTH_NAMES
 from twowiki.generation.samples import BRIDGE_TYPES, QuestionInContext
 from twowiki.metric.normalization import normalize_answer
+from twowiki.models.text import bare_title
 
 FOLDS = 5
 _MONTH = "|".join(MONTH_NAMES)
@@ -293,7 +294,7 @@ def _from_paragraphs(example: Example) -> Iterator[_Candidate]:
     form, folded = _question_form(example.question), example.question.casefold()
     yield from _from_question(example.question, ())
     for title, sentences in example.context:
-        own = f"title asked {title.split(' (')[0].casefold() in folded}"
+        own = f"title asked {bare_title(title).casefold() in folded}"
         for number, sentence in enumerate(sentences[:6]):
             for kind, pattern in (("date", _ANY_DATE), ("name", _ANY_NAME)):
                 for match in pattern.finditer(sentence):

@@ -12,7 +12,6 @@ from html import unescape
 from urllib.parse import unquote
 
 _WORD = re.compile(r"[^\W_]+(?:[\u0300-\u036f]+[^\W_]*)*")
-_BRACKETS = re.compile(r"\s*\([^()]*\)$")
 _SPACES = re.compile(r"[\s_\u00a0\u200e\u200f]+")
 _CACHE_SIZE = 1 << 20
 _pieces: dict[str, str] = {}
@@ -89,11 +88,6 @@ def page_key(title: str) -> str:
         plain = unquote(plain, errors="replace") if "\ufffd" not in unquote(plain) else plain
     plain = _SPACES.sub(" ", unicodedata.normalize("NFC", plain)).strip()
     return plain[:1].upper() + plain[1:]
-
-
-def bare_title(title: str) -> str:
-    """Drop the bracketed disambiguator of a page's title; a title that is all bracket stays."""
-    return _BRACKETS.sub("", title) or title
 
 
 def paper_case(title: str) -> str:

@@ -17,7 +17,8 @@ import msgspec
 from twowiki.data.relations import DEMONYM, INSTANCE_OF, ITEM_RELATIONS, SEX, TIME_RELATIONS
 from twowiki.generation.dates import WikidataDate, interval, parse_wikidata_time
 from twowiki.generation.tables import Row
-from twowiki.generation.text import STOP_NAMES, bare_title, normalize, page_key
+from twowiki.generation.text import STOP_NAMES, normalize, page_key
+from twowiki.models.text import bare_title
 
 LANGUAGES = ("en", "mul", "en-gb", "en-ca")
 _RANKS = {"preferred": 2, "normal": 1}

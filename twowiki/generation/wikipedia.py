@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import orjson
 
 from twowiki.generation.tables import Row
-from twowiki.generation.text import bare_title, normalize, page_key
+from twowiki.generation.text import normalize, page_key
 from twowiki.generation.wikitext import render_summary
-from twowiki.models.text import split_sentences
+from twowiki.models.text import bare_title, split_sentences
 
 
 class PageRows(NamedTuple):

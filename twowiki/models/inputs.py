@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from .text import split_sentences
+from .text import bare_title, split_sentences
 
 QUESTION_CHARACTERS = 10_000  # a longer text is not a question
 _EXPECTED = "Give (title, sentences) or (title, text) pairs"
@@ -97,7 +97,7 @@ def _paragraph(number: int, paragraph: Any) -> tuple[str, tuple[str, ...]]:
     if not isinstance(title, str):
         raise ValueError(f"paragraph {number}: the title is {abbreviated(title)}, not a text")
     if isinstance(content, str):
-        return title, tuple(split_sentences(content, [title, title.rpartition(" (")[0] or title]))
+        return title, tuple(split_sentences(content, [title, bare_title(title)]))
     if isinstance(content, (bytes, Mapping)) or not isinstance(content, Iterable):
         found = abbreviated(content)
         raise ValueError(f"paragraph {number}: {found} is neither a text nor a list of sentences")

@@ -127,9 +127,17 @@ def fold(text: str) -> str:
 
 
 def bare_title(title: str) -> str:
-    """Drop the brackets at the end of a title: "Heart (1987 film)" becomes "Heart"."""
-    name, bracket, _ = title.rpartition(" (")
-    return name if bracket and title.endswith(")") and name else title
+    """Drop the bracket at the end of a title: "Heart (1987 film)" becomes "Heart".
+
+    Brackets inside it belong to it; one without a space before it is part of the name.
+    """
+    depth = 0
+    for place in range(len(title) - 1, 0, -1) if title.endswith(")") else ():
+        depth += (title[place] == ")") - (title[place] == "(")
+        if not depth:
+            name = title[:place].rstrip()
+            return name if name and name != title[:place] else title
+    return title
 
 
 def occurrences(text: str, wanted: str, start: int = 0, end: int | None = None) -> Iterator[Span]:

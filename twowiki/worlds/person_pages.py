@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
+from twowiki.models.text import bare_title
 from twowiki.worlds.calendar import write_date
 from twowiki.worlds.people import NOBODY
 from twowiki.worlds.random_draws import Chance
@@ -41,7 +40,6 @@ _STATED = {
     "birthplace": 330, "school": 420, "employer": 400, "award": 480, "advisor": 560,
     "student": 560, "teacher": 700, "field": 450, "religion": 800, "detention": 900,
 }  # fmt: skip
-_BRACKETS = re.compile(r" \([^()]*\)$")
 # Whoever directed a film is a film director: Wikidata rarely states it, or nobody would ask.
 _SHOWN = ("director", "producer", "composer", "singer", "musician", "presenter")
 _LATE = ("death", "cause", "burial")
@@ -168,7 +166,7 @@ class PersonWriter:
         first = born + chance.between(20, 30)
         texts = {
             "was": "was" if people.died[person] else "is",
-            "full": _BRACKETS.sub("", registry.titles[entity] or ""),
+            "full": bare_title(registry.titles[entity] or ""),
             "s": "she" if female else "he", "his": "her" if female else "his",
             "him": "her" if female else "him", "His": "Her" if female else "His",
             "son": "daughter" if female else "son", "wife": "wife" if female else "husband",
