@@ -84,7 +84,7 @@ def row(
     batch = {k: v.to(given.device) for k, v in EncoderCollator(config)(windows).items()}
     labels = {k for k in batch if k.endswith(("_labels", "_positions"))}
     inputs = {name: values for name, values in batch.items() if name not in labels}
-    optimizer = make_encoder_optimizer(model, EncoderArguments(backbone="random"))
+    optimizer = make_encoder_optimizer(model, EncoderArguments(model_name_or_path="random"))
     if given.device == "cuda":
         torch.cuda.reset_peak_memory_stats()
 
