@@ -10,7 +10,7 @@ from typing import Any
 
 
 class DataError(ValueError):
-    """Input that cannot be used, said in one sentence a person can act on.
+    """Input that cannot be used, described in one sentence that a person can act on.
 
     Args:
         problem: what is wrong, without a trailing full stop.
@@ -48,7 +48,7 @@ class DataError(ValueError):
         return (_rebuild, (self.problem, self.file, self.record, self.field, self.remedy))
 
     def at(self, file: str | PathLike[str]) -> DataError:
-        """Give the same error with the file filled in, where it was not known yet."""
+        """Return the same error with the file filled in, where it was not known yet."""
         if self.file is not None:
             return self
         return DataError(
@@ -84,7 +84,7 @@ def import_extra(module: str, extra: str) -> Any:
 
 
 def require_file(path: str | PathLike[str], remedy: str) -> Path:
-    """Give the path back if it is a file, else raise with the remedy."""
+    """Return the path if it is a file, else raise with the remedy."""
     found = Path(path)
     if not found.is_file():
         problem = "is a folder, not a file" if found.is_dir() else "no such file"
@@ -93,5 +93,5 @@ def require_file(path: str | PathLike[str], remedy: str) -> Path:
 
 
 def unless_here(place: str | PathLike[str]) -> str:
-    """Give the words before "cannot be loaded": that a name is no folder here, if it is none."""
-    return "" if Path(place).exists() else "is no folder here, and as a repository "
+    """Return what comes before "cannot be loaded" for a name that is not a local folder."""
+    return "" if Path(place).exists() else "is not a folder here, and as a repository "

@@ -243,7 +243,7 @@ def test_an_unsafe_zip_is_refused(tmp_path: Path) -> None:
         (b'{"question_id": "q", "question": "?", "tag": 3}', "tag"),
         (b'{"question_id": "q", "question": "?"', "truncated"),
         (b"[1, 2]", "must be a JSON object"),
-        (b"question_id\n", "no JSON"),
+        (b"question_id\n", "not JSON"),
         (b"\xff\xfe\x00", "not UTF-8"),
         (b"<html>", "web page"),
         (b"\x1f\x8b\x08\x00broken", "dev.jsonl"),

@@ -181,7 +181,7 @@ def test_null_is_empty_and_numbers_are_texts(tmp_path: Path) -> None:
         ("p.txt", "only one line\n", "1 lines for 3 questions"),
         ("p.json", '{"id": 3', "p.json"),
         ("p.csv", "a,b\n1,2\n", "no question id"),
-        ("p.json", "not json", "no JSON"),
+        ("p.json", "not json", "not JSON"),
     ],
 )  # fmt: skip
 def test_bad_predictions_say_what_is_wrong(

@@ -171,7 +171,7 @@ def test_label_numbers_are_read_with_the_files_own_labels(tmp_path: Path, record
     found = list(read_examples(tmp_path / "dev.parquet"))
     assert [to_official(example) for example in found] == records
     path = write_array(tmp_path / "train.json", [{**records[0], "type": 2}])
-    with pytest.raises(DataError, match="does not say of which labels"):
+    with pytest.raises(DataError, match="does not name its labels"):
         list(read_examples(path))
 
 
@@ -234,7 +234,7 @@ def test_repeated_ids_are_found_by_several_processes_too(tmp_path: Path, records
     for number in range(2):
         write_array(tmp_path / "d" / f"train-{number}.json", records)
     for workers in (None, 2):
-        with pytest.raises(DataError, match="the id stands twice"):
+        with pytest.raises(DataError, match="duplicate id"):
             twowiki.load_dataset(data_dir=tmp_path / "d", num_proc=workers)
 
 

@@ -136,7 +136,7 @@ def test_layouts_of_mirrors_give_the_same_example(
         ({"type": "bridge"}, "type", "hotpotqa"),
         ({"question": None}, "question", "'question'"),
         ({"question": 3}, "question", "a int"),
-        ({"context": "[["}, "context", "no JSON"),
+        ({"context": "[["}, "context", "not valid JSON"),
         ({"context": [["A", "text"]]}, "context", "paragraph 0"),
         ({"context": [["A", ["s", None]]]}, "context", "paragraph 0"),
         ({"context": {"title": ["A"], "sentences": []}}, "context", "one length"),

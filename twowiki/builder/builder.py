@@ -1,8 +1,8 @@
-"""The `datasets` builder, and the doors to it: `twowiki.load_dataset`, `load_dataset("twowiki")`.
+"""The `datasets` builder and `twowiki.load_dataset`.
 
 One registered class serves every config (2WikiMultiHopQA's releases, HotpotQA, ARC-DA). Its cache
-is keyed on this package's code and on each file's size and time, so no door gives stale rows.
-Importing this module registers the builder.
+is keyed on this package's code and on each file's size and time, so that no call returns stale
+rows. Importing this module registers the builder.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from twowiki.worlds.settings import WorldOptions  # noqa: E402
 
 
 class LoadError(DataError, DatasetGenerationError):
-    """A `DataError` that `datasets` passes on as it is, in place of its own general one."""
+    """A `DataError` that `datasets` passes on as it is, instead of its own general one."""
 
 
 @dataclass
 class TwoWikiConfig(WorldOptions, datasets.BuilderConfig):
-    """A release: `data_dir` or `data_files` say where it lies; or a world and its options."""
+    """A release in `data_dir` or `data_files`, or a world and its options."""
 
     arc_dir: str | None = None  # arc_da: the folder of ARC's own files, for choices and keys
 
@@ -57,7 +57,7 @@ class TwoWiki(datasets.ArrowBasedBuilder):
     """Typed rows of any config; `twowiki.load_dataset` is the short way to it.
 
     Configs: `data_ids_april7` (default), `data_ids`, `data`, `hotpotqa`, `arc_da`, `world`.
-    Splits: `train`, `validation`, `test`, those whose files are there.
+    Splits: `train`, `validation`, `test`, as far as their files are there.
     """
 
     BUILDER_CONFIG_CLASS = TwoWikiConfig
@@ -78,7 +78,7 @@ class TwoWiki(datasets.ArrowBasedBuilder):
         super().__init__(*args, **kwargs)
 
     def get_exported_dataset_info(self) -> datasets.DatasetInfo:
-        """Give none: a card's sizes are the release's, not those of the files given here."""
+        """Return nothing: a card's sizes are the release's, not those of the files at hand."""
         return datasets.DatasetInfo()
 
     def _info(self) -> datasets.DatasetInfo:
@@ -126,7 +126,7 @@ class TwoWiki(datasets.ArrowBasedBuilder):
 
     def _prepare_split(self, split_generator: Any, *args: Any, **kwargs: Any) -> None:
         super()._prepare_split(split_generator, *args, **kwargs)
-        if (kwargs.get("num_proc") or 1) > 1:  # each process has seen the ids of its files alone
+        if (kwargs.get("num_proc") or 1) > 1:  # each process has seen only the ids of its files
             with _passed_on():
                 refuse_repeated_ids(
                     Path(self._output_dir), f"{self.dataset_name}-{split_generator.name}"
@@ -143,7 +143,7 @@ class TwoWiki(datasets.ArrowBasedBuilder):
                 raise DataError(
                     f"no records for the split {split!r}",
                     file=", ".join(files),
-                    remedy="Remove the file, or give the one that holds the records",
+                    remedy="Remove the file, or name the one that holds the records",
                 )
 
     def _open(self, path: str | PathLike[str], mode: str = "rb") -> IO[bytes]:
@@ -154,7 +154,7 @@ class TwoWiki(datasets.ArrowBasedBuilder):
 
 
 def require_options(options: Iterable[str]) -> None:
-    """Raise where an option is neither one of `datasets.load_dataset` nor of any config."""
+    """Raise if an option belongs neither to `datasets.load_dataset` nor to any config."""
     known = {field.name for field in fields(TwoWikiConfig)}
     known |= signature(datasets.load_dataset).parameters.keys()
     for name in sorted(set(options) - known):
@@ -173,16 +173,16 @@ def load_dataset(
     arc_dir: str | PathLike[str] | None = None,
     **options: Any,
 ) -> Any:
-    """Load a data set: what `datasets.load_dataset("twowiki", ...)` gives, without its traps.
+    """Load a data set as `datasets.load_dataset("twowiki", ...)` does, without its traps.
 
     Args:
         config: `data_ids_april7` (default), `data_ids`, `data`, `hotpotqa`, `arc_da` or `world`;
-            told from `data_dir`'s name where it is left out.
+            by default `data_dir`'s name decides.
         data_dir: a folder, a zip or a file. Only files named after splits are read, and nothing
             else is searched. Without it, the authors' archive is downloaded (259 MB), checked
             and cached.
         split: as in `datasets`: `"train"`, `"validation[:10%]"`, ...
-        streaming: give an `IterableDataset`; memory stays flat.
+        streaming: return an `IterableDataset`; memory stays flat.
         data_files: a file, files, or a dict from split to files, instead of `data_dir`.
         arc_dir: for `arc_da`, the folder of ARC's own files: adds choices and keys.
         options: whatever else `datasets.load_dataset` takes (`cache_dir`, `num_proc`, ...); for
@@ -192,7 +192,7 @@ def load_dataset(
         What `datasets.load_dataset` returns. Hidden gold is None or an empty list.
 
     Raises:
-        DataError: input that cannot be used; file, record, field and remedy are named.
+        DataError: input that cannot be used, with file, record, field and remedy.
     """
     register()
     require_options(options)
@@ -224,9 +224,9 @@ def load_dataset(
 
 
 def _downloader() -> datasets.DownloadManager:
-    """Give a manager that really downloads, also for streaming: a zip streams badly from afar.
+    """Return a manager that really downloads, also for streaming: remote zips stream badly.
 
-    A checked archive stays in the cache without asking its server again, which may be gone.
+    A checked archive stays in the cache; its server, which may be gone, is not asked again.
     """
     return datasets.DownloadManager(download_config=datasets.DownloadConfig(use_etag=False))
 
@@ -266,12 +266,12 @@ def absolute(data_files: Any) -> Any:
 
 
 def refuse_other_files(splits: Mapping[str, list[str]]) -> None:
-    """Refuse what a search of the working directory sweeps in: code, notes, logs."""
+    """Raise for what a search of the working directory finds by accident: code, notes, logs."""
     for path in (path for paths in splits.values() for path in paths if is_local(path)):
         if not is_data_file(path) and sniff(path) == "other":
             raise DataError(
-                "no data file of this data set",
+                "not a data file of this data set",
                 file=path,
-                remedy="Give the folder or the files: load_dataset('twowiki', ..., data_dir=...); "
+                remedy="Name the folder or the files: load_dataset('twowiki', ..., data_dir=...); "
                 "without them use twowiki.load_dataset(...), which downloads the release",
             )

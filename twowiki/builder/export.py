@@ -1,7 +1,7 @@
-"""Typed Parquet shards and a card: the folder that `load_dataset(folder)` reads without us.
+"""Typed Parquet shards and a card: `load_dataset(folder)` reads them without this package.
 
-One config is one sub-folder. Shards are written aside and moved into place when the whole config
-is there; a killed export goes on where it stopped. Same source and options, same bytes.
+Each config is one sub-folder. Shards are written aside and moved into place when the whole config
+is finished; an interrupted export resumes. The same source and options give the same bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from twowiki.io.files import replacing
 from twowiki.io.journal import Journal
 from twowiki.io.stages import run_stage
 
-ROW_GROUP = 1000  # rows; what a streaming reader holds at a time
+ROW_GROUP = 1000  # rows; what a streaming reader holds at once
 SHARD_ROWS = 50_000  # about 100 MB of 2WikiMultiHopQA
 ALIASES = "id_aliases.json"
 _SHARD = re.compile(r"(train|validation|test)-\d{5}-of-\d{5}\.parquet")
@@ -44,9 +44,9 @@ def export(
     Args:
         source: whatever `twowiki.load_dataset` takes as `data_dir`.
         out: the folder to write; other configs in it stay, the same config is replaced.
-        config: a config's name; by default told from the source.
+        config: a config's name; by default decided by the source.
         arc_dir: for `arc_da`, the folder of ARC's own files.
-        shard_rows: rows a shard, a multiple of 1,000.
+        shard_rows: rows per shard, a multiple of 1,000.
 
     Returns:
         Rows of each split.
@@ -55,7 +55,7 @@ def export(
         DataError: input that cannot be used; nothing of an earlier export is lost.
     """
     if shard_rows < 1 or shard_rows % ROW_GROUP:
-        raise DataError(f"shard_rows is {shard_rows}", remedy=f"Give a multiple of {ROW_GROUP}")
+        raise DataError(f"shard_rows is {shard_rows}", remedy=f"Choose a multiple of {ROW_GROUP}")
     config = config or guess_config(source)
     check_config(config)
     form = FORMATS[config]
@@ -101,12 +101,12 @@ class Places(NamedTuple):
         """Name the places below an output folder."""
         folder = Path(out)
         if folder.exists() and not folder.is_dir():
-            raise DataError("is a file, not a folder", file=out, remedy="Name another folder")
+            raise DataError("is a file, not a folder", file=out, remedy="Choose another folder")
         names = (config, f".{config}.partial", f".{config}.old", f".{config}.lock")
         return cls(*(folder / name for name in names))
 
     def refuse_what_is_not_ours(self, source: str | PathLike[str]) -> None:
-        """Refuse to replace the source itself, or a folder that holds more than an export."""
+        """Raise if the export would replace its source, or a folder with other files."""
         for place in (self.target, self.old):
             if not (place.exists() or place.is_symlink()):
                 continue
@@ -116,16 +116,16 @@ class Places(NamedTuple):
                 names = sorted(path.name for path in place.iterdir())
                 strange = any(not _SHARD.fullmatch(name) for name in names)
             if strange or inside == place.resolve() or place.resolve() in inside.parents:
-                problem = "it is the source" if not strange else "it holds files of others"
+                problem = "it is the source" if not strange else "it holds other files"
                 raise DataError(
                     f"the export would replace this folder, but {problem}",
                     file=place,
-                    remedy="Name another output folder, or move that one away",
+                    remedy="Choose another output folder, or move that one away",
                 )
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the config's lock, or say that another export holds it."""
+        """Hold the config's lock; raise if another export holds it."""
         from filelock import FileLock, Timeout
 
         self.lock.parent.mkdir(parents=True, exist_ok=True)
@@ -136,7 +136,7 @@ class Places(NamedTuple):
             raise DataError(
                 "another export into this folder is running",
                 file=self.target,
-                remedy="Wait for it, or name another output folder",
+                remedy="Wait for it, or choose another output folder",
             ) from None
         try:
             yield
@@ -145,7 +145,7 @@ class Places(NamedTuple):
             lock.release()
 
     def swap(self) -> None:
-        """Put the finished folder, with nothing but shards, in the place of an earlier one."""
+        """Put the finished folder, with nothing but shards, in place of an earlier one."""
         for path in self.partial.iterdir():
             if not _SHARD.fullmatch(path.name):
                 path.unlink()
@@ -157,7 +157,7 @@ class Places(NamedTuple):
 
 
 def _marked(schema: Any, config: str) -> Any:
-    """Note the config in the schema, so that a renamed folder still tells it."""
+    """Return the schema with the config in it, so that a renamed folder keeps it."""
     return schema.with_metadata({**(schema.metadata or {}), EXPORT_MARK: config.encode()})
 
 

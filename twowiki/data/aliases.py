@@ -1,8 +1,8 @@
 """Other names by Wikidata id: the release's alias file, looked up without reading all of it.
 
 In: JSON lines of `Q_id`, `aliases`, `demonyms` (either list may be empty or missing; a later line
-overrides an earlier one), a mapping, or records. Out: an `AliasTable`, whose names are parsed
-only when an id is asked for.
+overrides an earlier one), a mapping, or records. Out: an `AliasTable`, which parses names only
+when an id is looked up.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from twowiki.io.records import Source, collector_paused, parse_values, read_byte
 
 ALIAS_FILE = "id_aliases.json"
 _PREDICTED = {"answer", "sp"}  # keys of a prediction file
-_LINE = 'Write one object a line: {"Q_id": "Q1", "aliases": ["..."], "demonyms": []}'
+_LINE = 'Write one object per line: {"Q_id": "Q1", "aliases": ["..."], "demonyms": []}'
 _EMPTY = msgspec.Raw(b"[]")
 
 Aliases = str | PathLike[str] | Mapping[str, Any] | Iterable[Mapping[str, Any]]
@@ -39,7 +39,7 @@ class AliasTable:
 
     Args:
         entries: id to an alias line, to a record with `aliases` and `demonyms`, or to names.
-        source: where they came from.
+        source: where the entries came from.
     """
 
     def __init__(self, entries: Mapping[str, Any], source: Source | None = None) -> None:
@@ -51,9 +51,9 @@ class AliasTable:
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
 
-    def aliases_of(self, name: str) -> list[str]:
-        """Give an id's aliases and demonyms; nothing where the id is unknown."""
-        entry = self._entries.get(name)
+    def aliases_of(self, entity_id: str) -> list[str]:
+        """Return an id's aliases and demonyms; an unknown id has none."""
+        entry = self._entries.get(entity_id)
         if entry is None:
             return []
         try:
@@ -65,7 +65,7 @@ class AliasTable:
         except (TypeError, msgspec.DecodeError):
             problem = "the names are not lists of texts"
             where = self.source.name if self.source else None
-            raise DataError(problem, file=where, record=name, remedy=_LINE) from None
+            raise DataError(problem, file=where, record=entity_id, remedy=_LINE) from None
 
 
 def read_aliases(aliases: Aliases | AliasTable) -> AliasTable:
@@ -77,7 +77,7 @@ def read_aliases(aliases: Aliases | AliasTable) -> AliasTable:
             `Q_id`, `aliases` and `demonyms`.
 
     Raises:
-        DataError: an entry without an id, or no alias file; the line is named.
+        DataError: an entry without an id, or not an alias file; the line is named.
     """
     if isinstance(aliases, AliasTable):
         return aliases
@@ -131,11 +131,11 @@ def _parsed(raw: msgspec.Raw) -> list[str]:
 
 
 def _texts(value: Any) -> list[str]:
-    """Give the names behind a list, one name or nothing; nulls are passed over."""
+    """Return the names in a list, one name or nothing; nulls are skipped."""
     if type(value) is list and None not in value:
         return value
     if isinstance(value, str):
         return [value]
     if value is not None and not isinstance(value, Iterable):
-        raise TypeError("no list of names")
+        raise TypeError("not a list of names")
     return [text for text in value or () if text is not None]

@@ -1,6 +1,6 @@
-"""Examples as Arrow columns, built straight from the typed fields (several times faster than rows).
+"""Examples as Arrow columns, built from the typed fields (several times faster than from rows).
 
-The Arrow types here are those of `builder.features`; a test holds the two together.
+The Arrow types here are those of `builder.features`; a test compares the two.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from twowiki.data.schema import DEFAULT_CONFIG, HOTPOT_CONFIG, Example, types_of
 from twowiki.errors import DataError
 
 FIRST_BATCH, LARGEST_BATCH = 16, 256  # rows; the first is small, so that streaming starts at once
-LARGEST_TEXT = 4_000_000  # characters of context a batch; bounds memory where records are huge
+LARGEST_TEXT = 4_000_000  # characters of context per batch; bounds memory where records are huge
 Item = TypeVar("Item")
 
 
 def tables(examples: Iterable[Example], config: str = DEFAULT_CONFIG) -> Iterator[pa.Table]:
-    """Yield tables of growing size; examples before a fault are yielded before its error."""
+    """Yield tables of growing size; examples before an error are yielded first."""
     for batch in batches(examples, _text_length):
         yield to_table(batch, config)
 
 
 def batches(items: Iterable[Item], length_of: Callable[[Item], int]) -> Iterator[list[Item]]:
-    """Cut a stream into lists bounded in number and text; a fault comes after what was whole."""
+    """Cut a stream into lists bounded in number and text; an error comes after what was whole."""
     waiting: list[Item] = []
     size, text = FIRST_BATCH, 0
     fault: DataError | None = None
@@ -57,7 +57,7 @@ def _text_length(example: Example) -> int:
 
 
 def to_table(examples: Sequence[Example], config: str = DEFAULT_CONFIG) -> pa.Table:
-    """Turn examples into one Arrow table, a row an example."""
+    """Turn examples into one Arrow table, one row per example."""
     labels = {name: number for number, name in enumerate(types_of(config))}
     paragraphs = [paragraph for example in examples for paragraph in example.context]
     columns: dict[str, pa.Array] = {
@@ -103,7 +103,7 @@ def _texts(values: Sequence[str | None]) -> pa.Array:
 
 
 def _lists(groups: Sequence[Sequence[Any]], values: pa.Array) -> pa.Array:
-    """Cut an array of entries into one list a group."""
+    """Cut an array of entries into one list per group."""
     ends = np.cumsum(np.fromiter(map(len, groups), np.int64, len(groups)))
     offsets = pa.array(np.concatenate(([0], ends)).astype(np.int32))
     return pa.ListArray.from_arrays(offsets, values)
@@ -123,7 +123,7 @@ def _structs(
 
 
 def refuse_repeated_ids(folder: Path, prefix: str) -> None:
-    """Look through written Arrow shards for an id that stands twice.
+    """Check that no id occurs twice in written Arrow shards.
 
     Raises:
         DataError: one does; the first is named.
@@ -135,7 +135,7 @@ def refuse_repeated_ids(folder: Path, prefix: str) -> None:
                 for name in {"id", "question_id"}.intersection(batch.schema.names):
                     for value in batch.column(name).to_pylist():
                         if value in seen:
-                            raise DataError("the id stands twice", record=value, field=name)
+                            raise DataError("duplicate id", record=value, field=name)
                         seen.add(value)
 
 
@@ -156,7 +156,7 @@ def require_datasets() -> None:
 
 
 def list_of(feature: Any) -> Any:
-    """Give the feature of a list, as the installed version of `datasets` writes it."""
+    """Return the feature of a list, as the installed version of `datasets` writes it."""
     import datasets
 
     return datasets.List(feature) if hasattr(datasets, "List") else [feature]

@@ -1,7 +1,7 @@
-"""The fields of a raw record, whatever layout a release or a mirror gives them, as plain tuples.
+"""The fields of a raw record as plain tuples, whatever layout a release or a mirror uses.
 
 A list may come as a list, as JSON text, as structs or as a struct of lists. Nothing is repaired:
-a value of another kind raises a `DataError` that names the field.
+a value of another type raises a `DataError` that names the field.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TRIPLE_ID_NAMES = (("subject_id", "relation", "object_id"), *TRIPLE_NAMES)
 
 
 def kind_of(value: Any) -> str:
-    """Name a JSON value's kind for an error message."""
+    """Return the name of a JSON value's type for an error message."""
     names = {dict: "an object", list: "a list", str: "a text", bool: "a truth value"}
     if value is None:
         return "nothing"
@@ -32,7 +32,7 @@ def kind_of(value: Any) -> str:
 def misspelt_field(
     given: tuple[str, ...], known: frozenset[str], missing: frozenset[str]
 ) -> tuple[str, str] | None:
-    """Find a field whose name is nearly that of a missing one: (given, meant) or None."""
+    """Find a field whose name is nearly that of a missing one; return both names, or None."""
     from difflib import get_close_matches
 
     for name in given:
@@ -44,7 +44,7 @@ def misspelt_field(
 
 
 def required(raw: Mapping[str, Any], name: str) -> Any:
-    """Give a field's value, or raise when the record lacks it."""
+    """Return a field's value; raise if the record lacks it."""
     value = raw.get(name)
     if value is None:
         raise DataError(
@@ -56,7 +56,7 @@ def required(raw: Mapping[str, Any], name: str) -> Any:
 
 
 def required_text(raw: Mapping[str, Any], name: str) -> str:
-    """Give a text field's value, or raise."""
+    """Return a text field's value, or raise."""
     value = required(raw, name)
     if not isinstance(value, str):
         raise DataError(f"expected a text, got {kind_of(value)}", field=name)
@@ -64,7 +64,7 @@ def required_text(raw: Mapping[str, Any], name: str) -> str:
 
 
 def optional_text(raw: Mapping[str, Any], name: str) -> str | None:
-    """Give a text field's value, None where the record lacks it."""
+    """Return a text field's value, None where the record lacks it."""
     value = raw.get(name)
     if value is not None and not isinstance(value, str):
         raise DataError(f"expected a text, got {kind_of(value)}", field=name)
@@ -72,14 +72,14 @@ def optional_text(raw: Mapping[str, Any], name: str) -> str | None:
 
 
 def listed(value: Any, field: str) -> list[Any]:
-    """Give the entries behind a list, a JSON text or a struct of lists (one struct each)."""
+    """Return the entries of a list, a JSON text or a struct of lists (one struct each)."""
     if type(value) is list:
         return value
     if isinstance(value, str):
         try:
             value = json.loads(value or "null")
         except (ValueError, RecursionError) as error:
-            raise DataError(f"a text that is no JSON ({error})", field=field) from None
+            raise DataError(f"a text that is not valid JSON ({error})", field=field) from None
         if value is None:
             return []
     if isinstance(value, Mapping):
@@ -94,7 +94,7 @@ def listed(value: Any, field: str) -> list[Any]:
 
 
 def parse_context(value: Any) -> list[tuple[str, tuple[str, ...]]]:
-    """Give (title, sentences) pairs."""
+    """Return (title, sentences) pairs."""
     paragraphs: list[tuple[str, tuple[str, ...]]] = []
     for entry in listed(value, "context"):
         title = sentences = None
@@ -118,7 +118,7 @@ def parse_context(value: Any) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def parse_facts(value: Any) -> list[tuple[str, int]]:
-    """Give (title, sentence index) pairs; an index past the paragraph's end is kept."""
+    """Return (title, sentence index) pairs; an index past the paragraph's end is kept."""
     facts: list[tuple[str, int]] = []
     for entry in [] if value is None else listed(value, "supporting_facts"):
         title, sent_id = _parts(entry, FACT_NAMES, 2) or (None, None)
@@ -133,13 +133,13 @@ def parse_facts(value: Any) -> list[tuple[str, int]]:
 
 
 def parse_triples(value: Any) -> list[tuple[str, str, str]]:
-    """Give (subject, relation, object) triples."""
+    """Return (subject, relation, object) triples."""
     form = "[subject, relation, object]"
     return _triples(value, "evidences", TRIPLE_NAMES, _TEXT, form)
 
 
 def parse_triple_ids(value: Any) -> list[tuple[str | None, str | None, str | None]]:
-    """Give (subject id, relation, object id) triples; a part may be None."""
+    """Return (subject id, relation, object id) triples; a part may be None."""
     form = "[subject id, relation, object id]"
     return _triples(value, "evidences_id", TRIPLE_ID_NAMES, _TEXT_OR_NONE, form)
 
@@ -161,7 +161,7 @@ def _triples(
 
 
 def parse_entity_ids(value: Any) -> tuple[str, ...]:
-    """Give the ids behind `Q1_Q2`, or a list of ids."""
+    """Return the ids in `Q1_Q2`, or in a list of ids."""
     if not value:
         return ()
     if isinstance(value, str) and value.startswith("["):
@@ -173,7 +173,7 @@ def parse_entity_ids(value: Any) -> tuple[str, ...]:
 
 
 def _parts(entry: Any, layouts: tuple[tuple[str, ...], ...], width: int) -> list[Any] | None:
-    """Give an entry's parts: a list of that width, or a struct of one of the layouts."""
+    """Return an entry's parts: a list of that width, or a struct of one of the layouts."""
     if isinstance(entry, list | tuple) and len(entry) == width:
         return list(entry)
     if isinstance(entry, Mapping):

@@ -1,4 +1,4 @@
-"""What is known of each release: version, licence, citation, address, size and checksum."""
+"""Each release: version, license, citation, address, size and checksum; and its download."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ VERSIONS = {
     "world": "1.0.0",
 }
 DESCRIPTIONS = {
-    "data_ids_april7": "2WikiMultiHopQA, release of April 2021: Wikidata ids, mended sentences.",
+    "data_ids_april7": "2WikiMultiHopQA, release of April 2021: Wikidata ids, corrected sentences.",
     "data_ids": "2WikiMultiHopQA, release of December 2020: Wikidata ids.",
     "data": "2WikiMultiHopQA, first release: no ids.",
     HOTPOT_CONFIG: "HotpotQA's own files in the same columns; no evidence triples.",
     "arc_da": "ARC-DA v1.1: science questions with direct answers.",
-    "world": "Questions about a fictional world, made on the spot: people=, films=, seed=.",
+    "world": "Questions about a fictional world, made when it is loaded: people=, films=, seed=.",
 }
 TWO_WIKI_CITATION = """\
 @inproceedings{ho-etal-2020-constructing,
@@ -98,17 +98,17 @@ def fetch(config: str, dl_manager: Any) -> dict[str, list[str]]:
         Split name to the archive that holds it.
 
     Raises:
-        DataError: no address, no network, or not what was published.
+        DataError: no known address, no network, or not the published archive.
     """
     archive = ARCHIVES.get(config)
     if archive is None:
         raise DataError(
             f"no download is known for the config {config!r}",
-            remedy="Get its files by hand and pass their folder: "
+            remedy="Download its files by hand and pass their folder: "
             f"twowiki.load_dataset({config!r}, data_dir=...)",
         )
     by_hand = (
-        f"Get {archive.url} by hand and pass its place: "
+        f"Download {archive.url} by hand and pass its path: "
         f'twowiki.load_dataset("{config}", data_dir="path/to/{config}.zip")'
     )
     try:
@@ -130,7 +130,7 @@ def fetch(config: str, dl_manager: Any) -> dict[str, list[str]]:
 
 
 def _cache_of(dl_manager: Any) -> Path:
-    """Give the folder that a manager downloads into."""
+    """Return the folder that a manager downloads into."""
     from datasets import config
 
     settings = getattr(dl_manager, "download_config", None)
@@ -138,17 +138,17 @@ def _cache_of(dl_manager: Any) -> Path:
 
 
 def _cached_name(url: str) -> str:
-    """Give the file name under which `datasets` caches an address."""
+    """Return the file name under which `datasets` caches an address."""
     return hashlib.sha256(url.encode()).hexdigest()
 
 
 def _checked_splits(path: Path, archive: Archive) -> list[str]:
-    """Name the splits of an archive that is what was published."""
+    """Return the splits of an archive; raise if it is not what was published."""
     splits = splits_in_zip(path)
     size = path.stat().st_size
     if archive.size is not None and size != archive.size:
-        raise DataError(f"it has {size:,} bytes in place of {archive.size:,}")
+        raise DataError(f"it has {size:,} bytes instead of {archive.size:,}")
     found = None if archive.sha256 is None else sha256_of(path)
     if found != archive.sha256:
-        raise DataError(f"its SHA-256 is {found} in place of {archive.sha256}")
+        raise DataError(f"its SHA-256 is {found} instead of {archive.sha256}")
     return splits

@@ -1,8 +1,8 @@
-"""The one typed example that every part meets in, and its way to and from the official JSON.
+"""The typed example that every part of the package shares, to and from the official JSON.
 
 In: a raw record (the authors' JSON, a mirror's layout, a row of the data set). Out: an `Example`.
-It refuses records whose fields have another meaning than the release gives them, and names the
-record and the field. Nothing is repaired: strings keep their spaces and tokenisation scars.
+Refused: records whose fields have another meaning than in the release; the error has the record
+and the field. Nothing is repaired: strings keep their spaces and their traces of tokenization.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Example(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """What a system says about one question; `None` where it says nothing for that part."""
+    """A system's answer to one question; `None` for a part that it does not predict."""
 
     answer: str | None
     supporting_facts: tuple[Fact, ...] | None = ()
@@ -96,7 +96,7 @@ class Prediction(NamedTuple):
 
 
 def types_of(config: str) -> tuple[str, ...]:
-    """Give the question types of a config, in class-label order."""
+    """Return the question types of a config, in class-label order."""
     if config not in CONFIGS:
         raise DataError(f"unknown config {config!r}", remedy=f"Known: {', '.join(CONFIGS)}")
     return HOTPOT_TYPES if config == HOTPOT_CONFIG else TWO_WIKI_TYPES
@@ -137,18 +137,18 @@ def parse_record(raw: Any, config: str = DEFAULT_CONFIG) -> Example:
         config: a release's name or `hotpotqa`; it fixes the question types.
 
     Raises:
-        DataError: a field is missing, misspelt or has another meaning; the record's id and the
-            field are named, the file is for the caller to add.
+        DataError: a field is missing, misspelt or has another meaning; with the record's id and
+            the field; the caller adds the file.
     """
     if not isinstance(raw, Mapping):
         raise DataError(
             f"expected a record (a JSON object), got {kind_of(raw)}",
-            remedy="Give a file of records: a JSON array of objects, or one object a line",
+            remedy="Pass a file of records: a JSON array of objects, or one object per line",
         )
     record_id = _record_id(raw)
     try:
         if not KNOWN_FIELDS.issuperset(raw):
-            _refuse_misspelt(raw)
+            _check_spelling(raw)
         return Example(
             id=record_id,
             question=required_text(raw, "question"),
@@ -169,7 +169,7 @@ def parse_record(raw: Any, config: str = DEFAULT_CONFIG) -> Example:
 
 
 def to_row(example: Example, config: str = DEFAULT_CONFIG) -> dict[str, Any]:
-    """Give the row of the data set: lists of structs, `type` as its class label's number."""
+    """Return the row of the data set: lists of structs, `type` as its class label's number."""
     labels = types_of(config)
     row: dict[str, Any] = {
         "id": example.id,
@@ -191,7 +191,7 @@ def to_row(example: Example, config: str = DEFAULT_CONFIG) -> dict[str, Any]:
 
 
 def to_official(record: Example | Mapping[str, Any], config: str | None = None) -> dict[str, Any]:
-    """Give the original record back: the keys of the release, in its order.
+    """Return the original record: the keys of the release, in its order.
 
     Args:
         record: an `Example`, or a row of the data set.
@@ -225,9 +225,9 @@ def to_official(record: Example | Mapping[str, Any], config: str | None = None) 
 
 
 def gold_paragraphs(record: Example | Mapping[str, Any]) -> tuple[list[Paragraph], list[str]]:
-    """Give the gold paragraphs that the context holds, and the gold titles that it lacks.
+    """Return the gold paragraphs that the context holds, and the gold titles that it lacks.
 
-    Titles are compared as they stand: "Ed Halloran" is not "Ed Halloran (film)".
+    Titles must match exactly: "Ed Halloran" is not "Ed Halloran (film)".
     """
     example = record if isinstance(record, Example) else parse_record(record, _config_of(record))
     titles = list(dict.fromkeys(fact.title for fact in example.supporting_facts))
@@ -237,7 +237,7 @@ def gold_paragraphs(record: Example | Mapping[str, Any]) -> tuple[list[Paragraph
 
 
 def has_gold(rows: Iterable[Mapping[str, Any]]) -> bool:
-    """Tell whether any row of a split has its gold: `answer` (2Wiki) or `answers` (ARC-DA).
+    """Return whether any row of a split has its gold: `answer` (2Wiki) or `answers` (ARC-DA).
 
     Hidden gold is None or an empty list, never -1.
     """
@@ -248,7 +248,7 @@ def has_gold(rows: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def _config_of(record: Example | Mapping[str, Any]) -> str:
-    """Tell HotpotQA's records, which have a level, from those of 2WikiMultiHopQA."""
+    """Return the config of a record: only HotpotQA's records have a level."""
     known = record.level is not None if isinstance(record, Example) else "level" in record
     return HOTPOT_CONFIG if known else DEFAULT_CONFIG
 
@@ -271,8 +271,8 @@ def _record_id(raw: Mapping[str, Any]) -> str:
     )
 
 
-def _refuse_misspelt(raw: Mapping[str, Any]) -> None:
-    """Refuse a field whose name is nearly that of a field that the record lacks."""
+def _check_spelling(raw: Mapping[str, Any]) -> None:
+    """Raise for a field whose name is nearly that of a field that the record lacks."""
     found = misspelt_field(tuple(raw), KNOWN_FIELDS, KNOWN_FIELDS.difference(raw, ("_id", "id")))
     if found:
         raise DataError(
@@ -293,5 +293,5 @@ def _question_type(value: Any, config: str) -> str | None:
         return name
     remedy = f"The types of config {config!r} are {', '.join(known)}"
     if config != HOTPOT_CONFIG and value in HOTPOT_TYPES:
-        remedy += f"; for HotpotQA's files give the config {HOTPOT_CONFIG!r}"
+        remedy += f"; for HotpotQA's files use the config {HOTPOT_CONFIG!r}"
     raise DataError(f"unknown question type {value!r}", field="type", remedy=remedy)

@@ -2,7 +2,7 @@
 
 In: a zip of the authors, a JSON array, JSON lines, their .gz, Parquet in the layouts of the public
 mirrors, or a folder of these. Out: raw records or `Example`s in file order, never a whole file in
-memory. Errors carry the file, the record's id and the field. It loads no `datasets`.
+memory. Errors have the file, the record's id and the field. `datasets` is not imported.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def read_examples(
 
     Args:
         source: a file, a zip, a folder (with `split`), or the paths of one split's files.
-        config: a release's name or `hotpotqa`; by default told from the source's folder or
-            name, else the default release.
+        config: a release's name or `hotpotqa`; by default the source's folder or
+            name decides, else it is the default release.
         split: `train`, `validation` or `test`; needed where the source holds several.
         opener: what opens a path; for remote files.
 
@@ -56,7 +56,7 @@ def read_examples(
                 first = files[seen[example.id]]
                 where = "the same file" if first == path else first
                 raise DataError(
-                    f"the id stands twice (first in {where})",
+                    f"duplicate id (first in {where})",
                     file=path,
                     record=example.id,
                     field="_id",
@@ -67,11 +67,11 @@ def read_examples(
 
 
 def _parse_at(raw: Any, config: str, path: str, position: int) -> Example:
-    """Parse a file's record; name the file, and the record by its number where it has no id."""
+    """Parse a file's record; errors have the file, and the record's number if it has no id."""
     try:
         if isinstance(raw, dict) and type(raw.get("type")) is int:
             raise DataError(
-                f"the type is a number ({raw['type']}), and the file does not say of which labels",
+                f"the type is a number ({raw['type']}), and the file does not name its labels",
                 record=raw.get("_id") or raw.get("id"),
                 field="type",
                 remedy="Write the type's name",
@@ -136,7 +136,7 @@ def examples_of(
 
     Args:
         source: a file, a release's zip, or a folder.
-        config: a release's name; by default told from the source.
+        config: a release's name; by default decided by the source.
         split: by default the validation split, or the only one there is.
     """
     config = config or guess_config(source)

@@ -231,13 +231,13 @@ def find_splits(source: str | PathLike[str], config: str = DEFAULT_CONFIG) -> di
     """Find the files of each split.
 
     Args:
-        source: a file (its name tells the split, else `train`), a zip, or a folder that holds
+        source: a file (its name decides the split, else `train`), a zip, or a folder that holds
             files named after splits (`dev.json`, `train-00000-of-00004.parquet`), such files in
             a folder named like the config, or a release's zip.
         config: the release that is wanted.
 
     Returns:
-        Split name to its files in order; a zip stands for its member of that split.
+        Split name to its files in order; a zip is listed for each split that it holds.
 
     Raises:
         DataError: nothing is found, or two files claim one split.
@@ -262,7 +262,7 @@ def find_splits(source: str | PathLike[str], config: str = DEFAULT_CONFIG) -> di
         f"(found {', '.join(names[:8]) + (' ...' if len(names) > 8 else '') or 'nothing'})",
         file=source,
         remedy="Name the files train.json, dev.json, test.json (or .jsonl, .gz, .parquet), put "
-        f"{config}.zip there, or give the files: "
+        f"{config}.zip there, or name the files: "
         'data_files={"validation": "path/to/file.json"}',
     )
 
@@ -274,7 +274,7 @@ def _files_in(folder: Path) -> dict[str, list[str]]:
 
 
 def _zip_in(folder: Path, config: str) -> dict[str, list[str]]:
-    """Give the release's zip of a folder: the config's own, or the only one of no known name."""
+    """Return the release's zip in a folder: the config's, or the only one of another name."""
     zips = sorted(folder.glob("*.zip")) if folder.is_dir() else []
     own = [path for path in zips if path.stem == config]
     other = [path for path in zips if path.stem not in CONFIGS]
@@ -286,25 +286,25 @@ def _zip_in(folder: Path, config: str) -> dict[str, list[str]]:
         raise DataError(
             f"it holds {', '.join(name + '.zip' for name in known)}, not {config}.zip",
             file=folder,
-            remedy=f"Ask for the release that is there: name={known[0]!r}",
+            remedy=f"Load the release that is there: name={known[0]!r}",
         )
     return {}
 
 
 def guess_config(source: str | PathLike[str]) -> str:
-    """Tell the config from a source's own name, or from what a folder holds.
+    """Return the config that a source's own name, or the content of a folder, stands for.
 
-    A folder called `data` tells nothing (many are), `data.zip` does.
+    A folder called `data` stands for none (many are called so), `data.zip` does.
     """
     place = Path(source)
     name = place.name.lower()
-    telling = [config for config in CONFIGS if config != "data"]
-    if name.removesuffix(".zip") in telling or name == "data.zip":
+    unambiguous = [config for config in CONFIGS if config != "data"]
+    if name.removesuffix(".zip") in unambiguous or name == "data.zip":
         return name.removesuffix(".zip")
-    if place.parent.name in telling and place.suffix == ".parquet":
+    if place.parent.name in unambiguous and place.suffix == ".parquet":
         return place.parent.name
     if place.is_dir():
-        inside = [config for config in telling if (place / config).is_dir()]
+        inside = [config for config in unambiguous if (place / config).is_dir()]
         inside += ["data"] if exported_config(place / "data") == "data" else []
         inside += [config for config in CONFIGS if (place / f"{config}.zip").is_file()]
         if inside:
@@ -315,7 +315,7 @@ def guess_config(source: str | PathLike[str]) -> str:
 
 
 def exported_config(folder: Path) -> str | None:
-    """Tell of which config a folder's Parquet files are exports, None if they do not say."""
+    """Return the config whose export a folder's Parquet files are; None if they do not say."""
     first = next(iter(sorted(folder.glob("*.parquet"))), None) if folder.is_dir() else None
     if first is None:
         return None

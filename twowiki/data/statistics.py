@@ -1,6 +1,6 @@
 """The paper's tables of any data of this kind: types, lengths, answer classes, relations.
 
-Lengths are whitespace words (the paper names no unit). Answer classes are told from the text alone:
+Lengths are whitespace words (the paper names no unit). Answer classes depend on the text alone:
 the paper's (section 3.3) are Wikidata's "instance of", which a record does not hold.
 """
 
@@ -24,7 +24,7 @@ ANSWER_CLASSES = ("yes", "no", "date", "named in the question", "other", "hidden
 
 
 def answer_class(example: Example) -> str:
-    """Tell an answer's class from its text: yes, no, date, named in the question, other, hidden."""
+    """Return an answer's class by its text: yes, no, date, named in the question, other, hidden."""
     if example.answer is None:
         return "hidden"
     text = example.answer.strip()
@@ -87,7 +87,7 @@ class Overview:
     relations: Counter[str] = field(default_factory=Counter)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the tables as JSON values."""
+        """Return the tables as JSON values."""
         total = sum(self.answer_classes.values())
         return {
             "types": {name: sums.means() for name, sums in self.sums.items()},
@@ -103,10 +103,10 @@ class Overview:
         }
 
     def render(self, split: str) -> str:
-        """Give the tables as text."""
+        """Return the tables as text."""
         values = self.to_dict()
         lines = [
-            f"{split}: types and lengths (whitespace words, means an example; Table 2)",
+            f"{split}: types and lengths (whitespace words, means per example; Table 2)",
             f"  {'type':<18} {'examples':>9} {'question':>9} {'answer':>7} {'context':>8} "
             f"{'longest':>8} {'paragr.':>8} {'facts':>6} {'triples':>8}",
         ]
@@ -128,7 +128,7 @@ class Overview:
 
 
 def compute_statistics(examples: Iterable[Example]) -> Overview:
-    """Count one split's examples in one pass; `total` stands beside the types."""
+    """Count one split's examples in one pass; `total` is listed after the types."""
     result = Overview()
     for example in examples:
         for name in (example.type or "unknown", "total"):

@@ -1,4 +1,4 @@
-"""What is odd in raw records, counted by kind with the ids; it never fails on what it finds.
+"""What is odd in raw records, counted by kind, with the ids.
 
 In: files of any layout, or raw records. Out: a `Findings` of kinds, counts, ids and details.
 """
@@ -21,11 +21,11 @@ from twowiki.io.records import sniff
 
 KINDS = {
     "broken_file": "files that end early or hold no records",
-    "unreadable_record": "records whose fields have another form than the release's",
+    "unreadable_record": "records whose fields have another form than in the release",
     "missing_id": "records without an id",
-    "duplicate_id": "ids that stand more than once in a split",
-    "unknown_type": "question types that the config does not know",
-    "unknown_relation": "relations that no paper's list names",
+    "duplicate_id": "ids that occur more than once in a split",
+    "unknown_type": "question types that the config does not have",
+    "unknown_relation": "relations that are not in the paper's list",
     "dangling_title": "supporting titles that the context lacks",
     "sentence_index_out_of_range": "supporting sentence ids past the paragraph's end",
     "empty_paragraph": "paragraphs without text",
@@ -57,11 +57,11 @@ class Findings:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing is odd; what some questions have by nature is noted, and not odd."""
+        """Whether nothing is odd; what some questions have by nature is listed, but not odd."""
         return not set(self.counts) - _BY_NATURE
 
     def add(self, kind: str, record: str, detail: str | None = None, times: int = 1) -> None:
-        """Note an occurrence in a record."""
+        """Count an occurrence in a record."""
         self.counts[kind] = self.counts.get(kind, 0) + times
         known = self.ids.setdefault(kind, [])
         if not known or known[-1] != record:
@@ -71,7 +71,7 @@ class Findings:
             values[detail] = values.get(detail, 0) + times
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the findings as JSON values, kinds in a fixed order."""
+        """Return the findings as JSON values, kinds in a fixed order."""
         return {
             "records": self.records,
             "clean": self.clean,
@@ -90,7 +90,7 @@ class Findings:
         }
 
     def render(self, most: int = 5) -> str:
-        """Give a table for people, with the first ids of each kind."""
+        """Return a table for people, with the first ids of each kind."""
         total = ", ".join(f"{split} {count:,}" for split, count in self.records.items())
         lines = [f"records: {total or 'none'}"]
         for kind, found in self.to_dict()["findings"].items():
@@ -114,7 +114,7 @@ def validate(
 
     Args:
         source: a file, zip or folder, or raw records.
-        config: a release's name or `hotpotqa`; by default told from the source.
+        config: a release's name or `hotpotqa`; by default decided by the source.
 
     Raises:
         DataError: only where there is nothing to read (no such path, no data file in a folder).

@@ -44,7 +44,7 @@ def open_zip(stream: IO[bytes], path: str | PathLike[str]) -> Iterator[zipfile.Z
             "got a web page, not a zip",
             file=path,
             remedy="The download link may be dead or rate-limited: get the archive by hand and "
-            "pass its place with data_dir (command line: --data_dir)",
+            "pass its path as data_dir (command line: --data_dir)",
         )
     try:
         archive = zipfile.ZipFile(stream)

@@ -53,7 +53,7 @@ def _unwritable(target: Path, error: OSError) -> DataError:
     return DataError(
         f"cannot be written ({error.strerror or error})",
         file=target,
-        remedy="Make room or name another place; what stood there before is untouched",
+        remedy="Make room or choose another folder; the earlier file is unchanged",
     )
 
 
@@ -69,7 +69,7 @@ def write_json(path: str | PathLike[str], value: Any, *, indent: int | None = 2)
 
 
 def write_json_lines(path: str | PathLike[str], values: Iterable[Any]) -> int:
-    """Write one JSON value a line in one step; give the number of lines."""
+    """Write one JSON value a line in one step; return the number of lines."""
     count = 0
     with replacing(path) as stream:
         for value in values:
@@ -79,13 +79,13 @@ def write_json_lines(path: str | PathLike[str], values: Iterable[Any]) -> int:
 
 
 def sha256_of(path: str | PathLike[str]) -> str:
-    """Give the hexadecimal SHA-256 of a file's bytes, read in blocks."""
+    """Return the hexadecimal SHA-256 of a file's bytes, read in blocks."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def progress(items: Iterable[Item], *, what: str, total: int | None = None) -> Iterable[Item]:
-    """Wrap an iterable in a progress bar on standard error; silent when that is no terminal."""
+    """Wrap an iterable in a progress bar on standard error; silent if that is not a terminal."""
     from tqdm import tqdm
 
     return tqdm(items, desc=what, total=total, unit=" records", disable=not sys.stderr.isatty())
@@ -122,12 +122,12 @@ def write_together(folder: Path, files: Mapping[str, str], *, remove: Iterable[s
     """Write several files, and remove others, as one step; call it under the lock.
 
     Args:
-        folder: where they lie.
+        folder: the folder of all of them.
         files: texts by name, relative to the folder.
-        remove: names of files to go.
+        remove: names of files to remove.
 
     Raises:
-        DataError: there is no room; what stood there before is untouched.
+        DataError: there is no room; the earlier file is unchanged.
     """
     staged = folder / _STAGED
     try:
@@ -144,16 +144,16 @@ def write_together(folder: Path, files: Mapping[str, str], *, remove: Iterable[s
 def refuse_edited(
     folder: Path, files: Mapping[str, str], known: Mapping[str, str], *, remedy: str
 ) -> None:
-    """Refuse to replace or remove a file that people have changed.
+    """Check that no file to replace or remove was changed by people.
 
     Args:
-        folder: where they lie.
+        folder: the folder of all of them.
         files: what is to be written.
         known: the hashes of what an earlier run wrote.
         remedy: what to do about it.
 
     Raises:
-        DataError: a file is neither as it was written, nor equal to what would be.
+        DataError: a file is neither as it was written nor as it would be written.
     """
     for name in dict.fromkeys([*files, *known]):
         path = folder / name
@@ -165,12 +165,12 @@ def refuse_edited(
 
 
 def text_hash(text: str) -> str:
-    """Give the hash that a file of this text has."""
+    """Return the hash that a file of this text has."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _finish(folder: Path) -> None:
-    """Move a finished set into place; within sub-folders nothing new stands beside old."""
+    """Move a finished set into place; sub-folders never hold old and new files together."""
     shutil.rmtree(folder / _STAGED, ignore_errors=True)
     ready = folder / _READY
     if not ready.is_dir():

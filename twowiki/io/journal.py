@@ -1,8 +1,8 @@
-"""A file that grows while work goes on, so that work that was cut off goes on where it stopped.
+"""A file of finished records, so that interrupted work resumes where it stopped.
 
-The first line says what the records depend on; each further line is one record. Records of a
+The first line holds what the records depend on; each further line is one record. The records of a
 batch are written and flushed together. A line that a killed process left half written is dropped;
-a journal of other work is refused, never mixed in or emptied unasked.
+a journal of other work is refused, never mixed in and never emptied without `restart`.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from twowiki.io.files import write_text
 
 
 class Journal:
-    """The records of one piece of work, by their key.
+    """The records of one run, by their key.
 
     Args:
         path: the file.
-        identity: what the records depend on, as JSON would give it back.
+        identity: what the records depend on, as a JSON object.
         key: the field that names a record.
-        restart: throw away what an earlier run wrote.
+        restart: discard what an earlier run wrote.
 
     Attributes:
-        records: what is done, by key, in the order of the file.
+        records: the finished records, by key, in the order of the file.
 
     Raises:
-        DataError: the file belongs to other work; the first difference is named.
+        DataError: the file belongs to another run; the first difference is named.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Journal:
             raise DataError(
                 f"belongs to another run ({_difference(found[0], mine)})",
                 file=path,
-                remedy="Name another file, or start over with --restart",
+                remedy="Choose another file, or start over with --restart",
             )
         lines = found or [{"run": mine}]
         write_text(self.path, "".join(map(_line, lines)))
@@ -85,7 +85,7 @@ def _whole_lines(path: Path) -> list[dict[str, Any]]:
 def _difference(found: Mapping[str, Any], mine: Mapping[str, Any]) -> str:
     theirs = found.get("run")
     if not isinstance(theirs, Mapping):
-        return "it is no journal"
+        return "it is not a journal"
     for name in dict.fromkeys([*mine, *theirs]):
         if theirs.get(name) != mine.get(name):
             return f"{name} was {_short(theirs.get(name))}, and is {_short(mine.get(name))}"

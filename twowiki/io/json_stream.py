@@ -1,8 +1,8 @@
-"""JSON records from a byte stream, one at a time: an array of objects, or one object a line.
+"""JSON records from a byte stream, one at a time: an array of objects, or one object per line.
 
 Memory stays at one window of text whatever the file's length, and the first record comes before
-the file has been read to its end. A broken file gives its whole records first, then one error
-with the place.
+the file has been read to its end. A broken file yields its whole records first, then raises one
+error with the position.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _Window:
         return bool(more) or self.grow()
 
     def _read(self, size: int) -> bytes:
-        """Read about `size` bytes; what came before a fault is given before the fault is raised."""
+        """Read about `size` bytes; what came before an error is returned first."""
         blocks: list[bytes] = []
         read = getattr(self._stream, "read1", self._stream.read)
         while size > 0 and self._fault is None:
@@ -74,7 +74,7 @@ class _Window:
         return b"".join(blocks)
 
     def peek(self) -> str:
-        """Give the next character that is no space, '' at the end."""
+        """Return the next character that is not a space, '' at the end."""
         while True:
             found = _NO_SPACE.search(self.text, self.at)
             self.at = found.start() if found else len(self.text)
@@ -95,7 +95,7 @@ def read_json_records(stream: IO[bytes], *, window: int = WINDOW) -> Iterator[An
         window: bytes to read at a time.
 
     Raises:
-        DataError: no JSON, truncated, or damaged; the place is named, the file is for the caller.
+        DataError: not JSON, truncated, or damaged, with the position; the caller adds the file.
     """
     source = _Window(stream, window)
     first = source.peek()
@@ -113,8 +113,8 @@ def read_json_records(stream: IO[bytes], *, window: int = WINDOW) -> Iterator[An
         yield from _lines(source)
     else:
         raise DataError(
-            f"no JSON: it begins with {source.text[source.at : source.at + 20]!r}",
-            remedy="Give a JSON array of records, or one record a line",
+            f"not JSON: it begins with {source.text[source.at : source.at + 20]!r}",
+            remedy="Write a JSON array of records, or one record per line",
         )
 
 
@@ -135,7 +135,7 @@ def _array(source: _Window) -> Iterator[Any]:
     if source.peek():
         raise DataError(
             f"text after the end of the array, at {source.place()}",
-            remedy="Keep one JSON array in the file, or write one record a line",
+            remedy="Keep one JSON array in the file, or write one record per line",
         )
 
 
@@ -171,13 +171,13 @@ def _value(source: _Window, number: int) -> Any:
             problem = "nested too deeply" if deep else f"a number that is too long ({error})"
             raise _broken(source, number, problem) from None
         if _HALF.search(source.text, source.at, end):
-            _refuse_half_characters(source, number, value)
+            _check_surrogates(source, number, value)
         source.at = end
         return value
 
 
-def _refuse_half_characters(source: _Window, number: int, value: Any) -> None:
-    """Refuse a record with half a surrogate pair, which no file of ours could hold."""
+def _check_surrogates(source: _Window, number: int, value: Any) -> None:
+    """Raise for a record with half a surrogate pair, which no UTF-8 file can hold."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
@@ -193,4 +193,6 @@ def _broken(source: _Window, number: int, problem: str | None, at: int | None = 
             f"the file is truncated: it ends {where}",
             remedy="Download or write it again and compare its length",
         )
-    return DataError(f"broken JSON {where}: {problem}", remedy="Mend or download the file again")
+    return DataError(
+        f"broken JSON {where}: {problem}", remedy="Correct the file, or download it again"
+    )

@@ -11,7 +11,7 @@ refuses (NaN, lone surrogates) and for the line of a fault; a byte order mark an
 PowerShell writes it, are understood.
 
 Refused with a `DataError` that names the file: missing files, folders, damaged or truncated files,
-web pages, and content that is neither format. Nothing here knows what a field means.
+web pages, and content in no such format. Nothing here knows what a field means.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ def _parquet_rows(stream: IO[bytes], columns: Collection[str] | None) -> Iterato
                 yield row | others
     except Exception as error:  # damaged bytes make the reader raise many kinds
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise DataError(f"no readable Parquet ({reason})", remedy=_AGAIN) from None
+        raise DataError(f"not readable as Parquet ({reason})", remedy=_AGAIN) from None
 
 
 def class_labels(metadata: Mapping[bytes, bytes] | None) -> dict[str, list[str]]:

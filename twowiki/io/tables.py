@@ -1,9 +1,9 @@
-"""Read a table of any spreadsheet (CSV or TSV) strictly: a row is read as it was meant, or refused.
+"""Read a table of any spreadsheet (CSV or TSV) strictly.
 
-In: text and the separator that the file's ending promises. Out: a dict a row. The separator is
-told from the header, for European spreadsheets write `;`. It refuses rows that are longer or
-shorter than the header, quotation marks that are not closed, and columns of one name; empty rows,
-and empty cells beyond the header, mean nothing.
+In: text and the separator that the file's ending stands for. Out: one dict per row. The header
+decides the separator, since European spreadsheets write `;`. Refused: rows that are longer or
+shorter than the header, quotation marks that are not closed, and two columns of one name. Empty
+rows, and empty cells beyond the header, are skipped.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TextIO
 from twowiki.errors import DataError
 
 SEPARATORS = (",", ";", "\t")
-_SAYS = re.compile(r"sep=(.)\s*")  # what some spreadsheets write into the first line
+_SEPARATOR_LINE = re.compile(r"sep=(.)\s*")  # what some spreadsheets write into the first line
 _REMEDY = "Write the table again with a spreadsheet or a CSV library; cells with signs are quoted"
 csv.field_size_limit(1 << 24)
 
@@ -35,8 +35,8 @@ def read_table(text: TextIO, preferred: str = ",") -> Iterator[dict[str, str]]:
     """
     first = text.readline()
     separator = None
-    if says := _SAYS.fullmatch(first):
-        separator, first = says[1], text.readline()
+    if line_of := _SEPARATOR_LINE.fullmatch(first):
+        separator, first = line_of[1], text.readline()
     separator = separator or _separator(first, preferred)
     rows = csv.reader(chain([first], text), delimiter=separator, strict=True)
     header: list[str] = []
