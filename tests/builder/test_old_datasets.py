@@ -53,7 +53,10 @@ def test_the_oldest_datasets_loads_it(tmp_path: Path, records: list[dict[str, An
     python = tmp_path / "env" / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     source = tmp_path / "source"
     shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(".*", "build", "*.egg-info"))
-    for wanted in (["datasets==3.6.0", "orjson", "numpy", "pyyaml", "msgspec", "jinja2", "filelock"], ["--no-deps", str(source)]):
+    for wanted in (
+        ["datasets==3.6.0", "orjson", "numpy", "pyyaml", "msgspec", "jinja2", "filelock"],
+        ["--no-deps", str(source)],
+    ):
         done = subprocess.run(
             [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *wanted],
             capture_output=True,
