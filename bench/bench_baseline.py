@@ -37,7 +37,7 @@ from twowiki.models.convert_baseline import (
 from twowiki.models.decoding import best_spans
 from twowiki.models.processing_baseline import BaselineProcessor
 from twowiki.models.tokenization_baseline import spacy_offsets
-from twowiki.training.feature_store import encode_to_file
+from twowiki.training.feature_store import ROWS_FILE, encode_windows
 from twowiki.training.loop import keep_freed_memory
 from twowiki.training.vocabulary import count_vocabulary, make_vocabulary
 
@@ -235,9 +235,8 @@ def encode(count: int) -> None:
     theirs = median(lambda: [published_record(example) for example in some], 3) / len(some)
     show("encode, examples/s", theirs, 1 / rate)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "features.arrow"
-        encode_to_file(examples, encoder, path)
-        size = path.stat().st_size / len(examples)
+        store = encode_windows(examples, encoder, Path(folder), "bench")
+        size = (store.folder / ROWS_FILE).stat().st_size / len(examples)
     published = (2250 + 2250 * 16 + 80 + 80 * 16) * 8 + 5 * RELATIONS * 8 + 15_700
     print(f"  of {tokens:.0f} tokens each")
     sizes_kb = f"{size / 1000:.1f} kB an example; the published records {published / 1000:.0f} kB"

@@ -137,7 +137,7 @@ def test_windows_without_padding_give_the_same(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["bert", "modernbert"])
 def test_checkpointed_activations_give_the_same_gradients(kind: str) -> None:
-    from twowiki.training.encoder import checkpoint_activations
+    from twowiki.training.adapters import checkpoint_activations
 
     model, records = model_and_records(kind, examples()[:2])
     batch = batch_of(model, records)

@@ -297,5 +297,5 @@ def test_the_published_ceiling_on_real_items_is_far_lower(real: list[Example]) -
     given = real[:60]
     metrics = ceiling(given, reproduced(splitter="spacy"))
     assert metrics["joint_em"] < 60
-    by_type = score_predictions(given, [Prediction("", (), ())] * len(given)).by_type
+    by_type = score_predictions(given, [Prediction("", (), ())] * len(given)).types
     assert set(by_type) == {"comparison", "inference", "compositional", "bridge_comparison"}

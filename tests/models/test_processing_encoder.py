@@ -23,8 +23,7 @@ from twowiki.models.processing_encoder import (
     SubwordTokenizer,
     plan_example,
 )
-from twowiki.training.encoder import decode, oracle_scores
-from twowiki.training.evaluation import score_predictions
+from twowiki.training.evaluation import ceiling_predictions, score_predictions
 
 FAMILIES = (WORDPIECE, BYTES, UNIGRAM)
 KINDS = ("bert", "roberta", "deberta-v2")
@@ -43,7 +42,7 @@ def text_of(window: Window, start: int, end: int) -> str:
 def ceiling(config: TwoWikiEncoderConfig, tokenizer: Any, given: list[Example]) -> Any:
     encoder = EncoderProcessor(config, tokenizer)
     windows = [w for number, one in enumerate(given) for w in encoder.encode(one, number)]
-    said = decode(oracle_scores(windows, config), given, config)
+    said = ceiling_predictions(windows, given, config)
     return score_predictions(given, said)
 
 
@@ -203,4 +202,4 @@ def test_the_ceiling_on_real_items(kind: str, derived: bool, shared: Path) -> No
     config.chain_consistency = config.derive_answers = derived
     scored = ceiling(config, tokenizer, given)
     assert scored.metrics["joint_f1"] > 98.0
-    assert scored.by_type["bridge_comparison"]["evi_em"] > 98.0
+    assert scored.types["bridge_comparison"].metrics["evi_em"] > 98.0

@@ -24,7 +24,7 @@ from twowiki.text2text.arc_da_format import (
     target_text,
     unifiedqa_normalize,
 )
-from twowiki.text2text.arc_da_instances import draw_answers, draw_items, guard, mixed_counts
+from twowiki.text2text.arc_da_instances import draw_answers, draw_items, exclude_leaks, mixed_counts
 
 OPTIONS = ("melt", "Freeze")
 FACTS = ("Ice is\nfrozen Water.", "Heat melts ice.")
@@ -113,7 +113,7 @@ def test_blank_context_is_the_form_without_retrieval(form: Format) -> None:
     ],
 )
 def test_targets(form: Format, place: int | None, expected: str) -> None:
-    assert target_text(" The\nSun ", form, place=place) == expected
+    assert target_text(" The\nSun ", form, position=place) == expected
 
 
 @pytest.mark.parametrize(
@@ -217,26 +217,28 @@ def asked(record: str, text: str, tag: str = "EASY-TRAIN") -> Question:
 def test_what_is_evaluated_is_not_trained_on() -> None:
     dev = [asked("ARCEZ_7", "What is ice?", "EASY-DEV")]
     fine = asked("ARCEZ_1", "What is snow?")
-    kept = guard([fine, asked("ARCEZ_2", "what is ICE")], [], dev)
+    kept = exclude_leaks([fine, asked("ARCEZ_2", "what is ICE")], [], dev)
     assert [one.question_id for one in kept.questions] == ["ARCEZ_1"]
     assert kept.dropped == {"same_text": ["ARCEZ_2"]}
-    with pytest.raises(DataError, match="ARCEZ_2.*asks what an evaluated"):
-        guard([asked("ARCEZ_2", "what is ICE")], [], dev, leaks="error")
-    with pytest.raises(DataError, match="ARCEZ_7.*is evaluated on"):
-        guard([asked("ARCEZ_7", "Reworded?")], [], dev)
+    with pytest.raises(DataError, match="ARCEZ_2.*has the text of an evaluated"):
+        exclude_leaks([asked("ARCEZ_2", "what is ICE")], [], dev, leaks="error")
+    with pytest.raises(DataError, match="ARCEZ_7.*is evaluated, and"):
+        exclude_leaks([asked("ARCEZ_7", "Reworded?")], [], dev)
     with pytest.raises(DataError, match="ARCCH_9.*dev or test question"):
-        guard([asked("ARCCH_9", "Other?", "CHALLENGE-TEST")], [], dev)
+        exclude_leaks([asked("ARCCH_9", "Other?", "CHALLENGE-TEST")], [], dev)
 
 
 def test_multiple_choice_of_an_evaluated_question_is_refused() -> None:
     choices = (Choice("1", "ice"), Choice("2", "steam"))
     dev = [asked("ARCEZ_7", "What is ice?", "EASY-DEV")]
     with pytest.raises(DataError, match="ARCEZ_7"):
-        guard([], [MultipleChoice("7", "Which is ice?", choices, "1", "easy", "train")], dev)
+        exclude_leaks(
+            [], [MultipleChoice("7", "Which is ice?", choices, "1", "easy", "train")], dev
+        )
     leaky = [MultipleChoice("8", "Which is ice?", choices, "1", "easy", "dev")]
     with pytest.raises(DataError, match="dev or test"):
-        guard([], leaky, dev)
-    kept = guard([], leaky, dev, leaks="keep")
+        exclude_leaks([], leaky, dev)
+    kept = exclude_leaks([], leaky, dev, leaks="keep")
     assert kept.multiple_choice == leaky
     assert kept.dropped == {"of_another_split": ["ARCEZ_8"]}
 
@@ -248,7 +250,7 @@ def test_on_the_real_questions_gold_answers_stay_out_and_one_text_is_in_both_spl
     for name in ("train", "dev"):
         lines = (shared / "data/arc_da" / f"{name}.jsonl").read_text("utf-8").splitlines()
         splits[name] = [parse_question(json.loads(line)) for line in lines]
-    kept = guard(splits["train"], [], splits["dev"])
+    kept = exclude_leaks(splits["train"], [], splits["dev"])
     assert {reason: len(ids) for reason, ids in kept.dropped.items()} == {"same_text": 1}
     assert sum(min(len(q.answers), 4) for q in splits["train"]) == sum(
         len(draw_answers(q.question_id, q.answers)) for q in splits["train"]

@@ -124,13 +124,12 @@ def test_every_family_is_loaded_learns_and_speaks(tmp_path: Path, family: str, k
     assert backbones.kind_of(backbones.read_config(place, options)) == kind
     codec = Codec(backbones.load_tokenizer(place, options), kind)
     model = backbones.load_model(place, options, dropout=0.0)
-    encoded = encode_pairs(pairs(), codec, tmp_path, "k" * 64, longest_target=9, what="x")
-    batch = TextCollator(encoded, codec, training=True)([0, 1, 2])
-    batch.pop("numbers")
+    encoded = encode_pairs(pairs(), codec, tmp_path, "key", longest_target=9, what="x")
+    batch = TextCollator(codec, training=True)(list(encoded))
     loss = model.train()(**batch, use_cache=False).loss
     loss.backward()
     assert torch.isfinite(loss)
-    asked = TextCollator(encoded, codec, training=False)([0, 2])
+    asked = TextCollator(codec, training=False)([encoded[0], encoded[2]])
     for beams in (1, 2):
         assert len(generate(model.eval(), codec, asked, Decoding(beams, 4))) == 2
 

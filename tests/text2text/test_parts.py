@@ -14,10 +14,11 @@ from tests.text_models import TEXTS, config, model_of, pairs, tokenizer
 from twowiki.errors import DataError
 from twowiki.io.journal import Journal
 from twowiki.text2text import generation
-from twowiki.text2text.arc_da import read_data
+from twowiki.text2text.arc_da import read_splits
 from twowiki.text2text.chat_format import IGNORED, Codec, read_format
 from twowiki.text2text.generation import Decoding, generate
-from twowiki.text2text.pairs import EpochBatchSampler, Pair, TextCollator, encode_pairs
+from twowiki.text2text.pairs import Pair, TextCollator, encode_pairs
+from twowiki.training.loaders import BucketBatchSampler, NumberedCollator
 
 
 @pytest.mark.parametrize("text", [*TEXTS, "ÅΩ 水は\u200b \ttab", "a  b", ""])
@@ -59,33 +60,35 @@ def test_a_chat_template_is_used_and_its_end_mark_learnt() -> None:
 
 def test_encoded_pairs_are_made_once_and_cut_targets_counted(tmp_path: Path) -> None:
     codec = Codec(tokenizer(), "seq2seq")
-    made = encode_pairs(pairs(), codec, tmp_path, "k" * 64, longest_target=5, what="x")
+    made = encode_pairs(pairs(), codec, tmp_path, "key", longest_target=5, what="x")
     assert made.counts == {"context is cut": 1, "target is cut": 1}
-    assert made.source(0) == made.source(1) == codec.prompt_ids("What melts ice?")
-    assert made.target(0) == codec.target_ids("heat")
-    assert len(made.target(1)) == 5
-    assert made.target(1)[-1] == codec.end_ids[0]
-    assert made.target(2) == codec.end_ids
-    assert made.groups.tolist() == [0, 0, 1]
-    assert made.lengths()[2] == len(made.source(2)) + 1
-    again = encode_pairs(iter(()), codec, tmp_path, "k" * 64, longest_target=5, what="x")
-    assert [again.source(n) for n in range(3)] == [made.source(n) for n in range(3)]
-    assert [path.name for path in tmp_path.iterdir()] == ["k" * 24]
+    sources, targets = ([list(pair[name]) for pair in made] for name in ("source", "target"))
+    assert sources[0] == sources[1] == codec.prompt_ids("What melts ice?")
+    assert targets[0] == codec.target_ids("heat")
+    assert len(targets[1]) == 5
+    assert targets[1][-1] == codec.end_ids[0]
+    assert targets[2] == codec.end_ids
+    assert made.column("group") == [0, 0, 1]
+    assert made.column("kind") == [pair.kind for pair in pairs()]
+    assert made.lengths("source", "target")[2] == len(sources[2]) + 1
+    again = encode_pairs(iter(()), codec, tmp_path, "key", longest_target=5, what="x")
+    assert [list(pair["source"]) for pair in again] == sources
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["features-key"]
 
 
 @pytest.mark.parametrize("kind", ["seq2seq", "causal"])
 def test_labels_are_the_target_alone(tmp_path: Path, kind: str) -> None:
     codec = Codec(tokenizer(), kind)
-    made = encode_pairs(pairs(), codec, tmp_path, "k" * 64, longest_target=50, what="x")
-    batch = TextCollator(made, codec, training=True)([0, 2])
-    assert batch["numbers"].tolist() == [0, 2]
+    made = encode_pairs(pairs(), codec, tmp_path, "key", longest_target=50, what="x")
+    batch = TextCollator(codec, training=True)([made[0], made[2]])
     for row, number in enumerate((0, 2)):
         learnt = [one for one in batch["labels"][row].tolist() if one != IGNORED]
-        assert learnt == made.target(number)
+        assert learnt == list(made[number]["target"])
         real = batch["input_ids"][row][batch["attention_mask"][row].bool()].tolist()
-        told = made.source(number) + (made.target(number) if kind == "causal" else [])
-        assert real == told
-    asked = TextCollator(made, codec, training=False)([0, 2])
+        expected = [*made[number]["source"], *(made[number]["target"] if kind == "causal" else [])]
+        assert real == expected
+    asked = NumberedCollator(made, TextCollator(codec, training=False))([0, 2])
+    assert asked["numbers"].tolist() == [0, 2]
     assert "labels" not in asked
     side = 0 if kind == "causal" else -1
     assert asked["attention_mask"][1, side] == 0
@@ -98,8 +101,8 @@ def test_padding_and_batches_change_no_text(
     made = tokenizer()
     codec, model = Codec(made, kind), model_of(name, made)
     asked = [Pair(n, 0, text, "") for n, text in enumerate([*TEXTS, "one", "two things"])]
-    encoded = encode_pairs(asked, codec, tmp_path, "k" * 64, longest_target=9, what="x")
-    collate = TextCollator(encoded, codec, training=False)
+    encoded = encode_pairs(asked, codec, tmp_path, "key", longest_target=9, what="x")
+    collate = NumberedCollator(encoded, TextCollator(codec, training=False))
     for decoding in (Decoding(1, 6), Decoding(3, 6)):
         together = generate(model, codec, collate(range(5)), decoding)
         alone = [generate(model, codec, collate([n]), decoding)[0] for n in range(5)]
@@ -156,7 +159,7 @@ def test_an_epoch_is_the_same_again_and_every_pair_is_in_its_batches() -> None:
         return list(range(epoch, 50 + epoch))
 
     def order(epoch: int, seed: int = 1) -> list[list[int]]:
-        sampler = EpochBatchSampler(choose, lengths, 8, seed=seed, bucket=True)
+        sampler = BucketBatchSampler(lengths, 8, seed=seed, shuffle=True, choose=choose)
         sampler.set_epoch(epoch)
         assert len(sampler) == len(list(sampler)) == 7
         assert not hasattr(sampler, "batch_size")
@@ -208,22 +211,24 @@ def test_what_a_science_run_reads(tmp_path: Path) -> None:
     settings = config(
         data_dir="", train_file=str(train), validation_file=str(dev), contexts=[str(told)]
     )
-    data = read_data(settings)
+    data = read_splits(settings)
     assert [one.question_id for one in data.training.questions] == ["a"]
-    assert data.training.told(data.training.questions[0], 2) == ["one", "two"]
-    assert data.asked.told(data.asked.questions[0], 2) == []
+    assert data.training.context_of(data.training.questions[0], 2) == ["one", "two"]
+    assert data.evaluated.context_of(data.evaluated.questions[0], 2) == []
     other = write_lines(tmp_path / "o.jsonl", [{"question_id": "z", "sentences": ["one"]}])
-    with pytest.raises(DataError, match="hold no sentences for these"):
-        read_data(config(train_file=str(train), validation_file=str(dev), contexts=[str(other)]))
+    with pytest.raises(DataError, match="have no sentences for these"):
+        read_splits(config(train_file=str(train), validation_file=str(dev), contexts=[str(other)]))
     optioned = write_lines(
         tmp_path / "q.jsonl",
         [{"question_id": "a", "query": "question_options", "sentences": ["one"]}],
     )
     with pytest.raises(DataError, match="give the answer away"):
-        read_data(config(train_file=str(train), validation_file=str(dev), contexts=[str(optioned)]))
+        read_splits(
+            config(train_file=str(train), validation_file=str(dev), contexts=[str(optioned)])
+        )
     blind = write_lines(tmp_path / "blind.jsonl", [question("d", "DEV", [])])
     with pytest.raises(DataError, match="no validation question has a gold answer"):
-        read_data(config(train_file=str(train), validation_file=str(blind)))
+        read_splits(config(train_file=str(train), validation_file=str(blind)))
 
 
 def test_a_journal_goes_on_after_a_torn_line_and_refuses_other_work(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_a_task_trains_on_files_and_loses_nothing(tmp_path: Path) -> None:
     assert not config.saved_model
     task = EncoderTask(config)
     task.prepare(None)
-    assert len(task.prepared.train) == 6
+    assert len(task.train) == 6
     model = task.build_model().eval()
     _, loader = task.make_loaders(4)
     predicted = dict(task.predict(model, loader))

@@ -20,14 +20,13 @@ from hypothesis import strategies as st
 from tests.small_model import GOLD_Q1, examples, model_and_windows, setting, with_vocabulary
 from tests.tiny_data import tiny_examples, tiny_files
 from twowiki.errors import DataError
-from twowiki.models.processing_baseline import BaselineProcessor
+from twowiki.models.processing_baseline import BaselineCollator, BaselineProcessor
 from twowiki.training import checkpoints, data, reports, vocabulary
 from twowiki.training import loop as optimization
-from twowiki.training.baseline import aliases_of
 from twowiki.training.checkpoints import RunState
-from twowiki.training.evaluation import make_loader
-from twowiki.training.feature_store import encode_cached, encode_to_file, fingerprint
-from twowiki.training.loaders import BucketBatchSampler
+from twowiki.training.extractive import aliases_of
+from twowiki.training.feature_store import encode_windows, fingerprint
+from twowiki.training.loaders import BucketBatchSampler, make_loader
 from twowiki.training.loop import NotFinite, check_finite
 from twowiki.training.settings import BaselineArguments
 
@@ -64,20 +63,15 @@ def test_uneven_batches_reach_the_processes_without_loss(processes: int) -> None
     seen: Counter[int] = Counter()
     orders = []
     for rank in range(processes):
-        loader = make_loader(
-            windows,
-            [len(w.token_ids) for w in windows],
-            model.config,
-            batch_size=5,
-            seed=1,
-            training=True,
-        )
+        lengths = [len(window.token_ids) for window in windows]
+        sampler = BucketBatchSampler(lengths, 5, seed=1, shuffle=True)
+        loader = make_loader(windows, BaselineCollator(model.config), sampler)
         prepared = prepare_data_loader(
             loader, num_processes=processes, process_index=rank, put_on_device=False
         )
         for epoch in (0, 1):
             prepared.set_epoch(epoch)
-            order = [n for batch in prepared for n in batch["window_numbers"].tolist()]
+            order = [n for batch in prepared for n in batch["numbers"].tolist()]
             if epoch == 0:
                 seen.update(order)
             orders.append(order)
@@ -90,11 +84,9 @@ def test_features_come_back_from_disk_as_they_were(tmp_path: Path) -> None:
     config, tokenizer = with_vocabulary(setting())
     encoder = BaselineProcessor(config, tokenizer)
     direct = [w for n, e in enumerate(examples()) for w in encoder.encode(e, n)]
-    features = encode_to_file(
-        examples(), BaselineProcessor(config, tokenizer), tmp_path / "f.arrow"
-    )
+    features = encode_windows(examples(), BaselineProcessor(config, tokenizer), tmp_path, "content")
     assert len(features) == len(direct)
-    assert features.lengths() == [len(window.token_ids) for window in direct]
+    assert features.lengths("token_ids") == [len(window.token_ids) for window in direct]
     for one, other in zip(features, direct, strict=True):
         for name in one._fields:
             assert numpy.array_equal(getattr(one, name), getattr(other, name)), name
@@ -106,9 +98,9 @@ def test_features_come_back_from_disk_as_they_were(tmp_path: Path) -> None:
 
 def test_no_windows_at_all_can_be_stored(tmp_path: Path) -> None:
     config, tokenizer = with_vocabulary(setting())
-    features = encode_to_file([], BaselineProcessor(config, tokenizer), tmp_path / "f.arrow")
+    features = encode_windows([], BaselineProcessor(config, tokenizer), tmp_path, "content")
     assert len(features) == 0
-    assert features.lengths() == []
+    assert features.lengths("token_ids") == []
 
 
 def test_encoded_examples_follow_the_content_of_their_file(tmp_path: Path) -> None:
@@ -122,10 +114,10 @@ def test_encoded_examples_follow_the_content_of_their_file(tmp_path: Path) -> No
         path.write_text(json.dumps(records), encoding="utf-8")
         source = data.source_of_file(str(path), "train")
         encoder = BaselineProcessor(config, tokenizer)
-        features = encode_cached(source.examples(), encoder, tmp_path / "cache", source.content())
+        features = encode_windows(source.examples(), encoder, tmp_path / "cache", source.content())
         lengths.append(len(features))
     assert lengths == [1, 2]
-    again = encode_cached(iter(()), encoder, tmp_path / "cache", source.content())
+    again = encode_windows(iter(()), encoder, tmp_path / "cache", source.content())
     assert len(again) == 2  # nothing was read: the file is there already
 
 

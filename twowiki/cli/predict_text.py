@@ -231,11 +231,11 @@ def _print_scores(
         scored = score_system({one.question_id: one for one in known}, predictions)
         print(render_arc_da_report(summarize_system(scored, ArcDaSettings())), end="")
         return
+    from twowiki.data.schema import to_official
     from twowiki.metric.score import score
-    from twowiki.training.evaluation import gold_record
     from twowiki.training.reports import headline, render_by_type
 
-    report = score(predictions, [gold_record(example) for example in known], by_type=True)
+    report = score(predictions, [to_official(example) for example in known], by_type=True)
     by_type = {name: group.metrics for name, group in report.types.items()}
     print(render_by_type(by_type, report.metrics))
     print(headline(report.metrics, report.signature))

@@ -1,4 +1,9 @@
-"""ARC-DA, with or without retrieved sentences, alone or with multiple choice, as a task."""
+"""Training on ARC-DA, with or without retrieved sentences, alone or with multiple choice.
+
+In: the release's files, ARC's files and files of retrieved sentences, as the settings name them.
+Out: training pairs drawn per epoch, and scores of answers and options. Training questions that are
+evaluated too are left out or refused.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +27,7 @@ from twowiki.arc_da.schema import MultipleChoice, Question
 from twowiki.arc_da.sources import read_gold_questions, read_multiple_choice
 from twowiki.errors import DataError
 from twowiki.io.files import sha256_of
+from twowiki.io.stages import key_of
 from twowiki.retrieval.arc_da_contexts import read_contexts
 from twowiki.text2text.arc_da_format import (
     Format,
@@ -30,8 +36,8 @@ from twowiki.text2text.arc_da_format import (
     parse_output,
     target_text,
 )
-from twowiki.text2text.arc_da_instances import draw_answers, draw_items, guard, mixed_counts
-from twowiki.text2text.pairs import Pair, encoding_key
+from twowiki.text2text.arc_da_instances import draw_answers, draw_items, exclude_leaks, mixed_counts
+from twowiki.text2text.pairs import Pair
 from twowiki.text2text.settings import ArcDaArguments
 from twowiki.text2text.task import TextTask
 from twowiki.training.task import EvaluationResult
@@ -47,7 +53,7 @@ class ArcDaTask(TextTask):
         config: the run's settings.
     """
 
-    data: Data
+    data: Splits
 
     def __init__(self, config: ArcDaArguments) -> None:
         super().__init__(config)
@@ -56,30 +62,30 @@ class ArcDaTask(TextTask):
 
     def read_data(self) -> None:
         """Read both splits and the sentences; what is evaluated stays out of the training."""
-        self.data = read_data(self.config)
+        self.data = read_splits(self.config)
 
     @property
-    def training(self) -> Split:
+    def training(self) -> QuestionSplit:
         """The training questions."""
         return self.data.training
 
     @property
-    def asked(self) -> Split:
+    def evaluated(self) -> QuestionSplit:
         """The validation questions."""
-        return self.data.asked
+        return self.data.evaluated
 
     def identity(self) -> list[str]:
-        """Hash questions, options and sentences of both splits."""
-        return [self.training.content(), self.asked.content()]
+        """Return hashes of the questions, options and sentences of both splits."""
+        return [self.training.content(), self.evaluated.content()]
 
     def texts(self) -> Iterator[str]:
-        """Give the training questions, answers, options and sentences."""
+        """Yield the training questions, answers, options and sentences."""
         for item in self.training.items():
             yield self._written(item, self.training, fit=False)[0]
             yield from self._targets(item)
 
     def train_pairs(self) -> Iterator[Pair]:
-        """Give one pair for each gold answer and for each multiple-choice question."""
+        """Yield one pair per gold answer and per multiple-choice question."""
         for group, item in enumerate(self.training.items()):
             source, notes = self._written(item, self.training)
             kind = CHOICE if isinstance(item, MultipleChoice) else DIRECT
@@ -87,19 +93,19 @@ class ArcDaTask(TextTask):
                 yield Pair(group, kind, source, target, notes)
 
     def eval_pairs(self) -> Iterator[Pair]:
-        """Give one pair for each question."""
-        for group, item in enumerate(self.asked.items()):
-            source, notes = self._written(item, self.asked)
+        """Yield one pair per question."""
+        for group, item in enumerate(self.evaluated.items()):
+            source, notes = self._written(item, self.evaluated)
             kind = CHOICE if isinstance(item, MultipleChoice) else DIRECT
             yield Pair(group, kind, source, "", notes)
 
     def choose(self, epoch: int) -> list[int]:
-        """Draw an epoch: N_a answers a question, and multiple choice at its rate."""
+        """Draw an epoch: N_a answers per question, and multiple choice at its rate."""
         config = self.config
         rows: dict[int, list[int]] = {}
         choice: list[int] = []
         for number, (group, kind) in enumerate(
-            zip(self.train.groups.tolist(), self.train.kinds.tolist(), strict=True)
+            zip(self.train.column("group"), self.train.column("kind"), strict=True)
         ):
             if kind == CHOICE:
                 choice.append(number)
@@ -122,7 +128,7 @@ class ArcDaTask(TextTask):
         return [*direct, *draw_items(choice, wanted, rng)]
 
     def format_of(self) -> dict[str, Any]:
-        """Give the input format, and whether sentences belong to it."""
+        """Return the input format, and whether sentences belong to it."""
         config = self.config
         return {
             "task": "arc_da",
@@ -132,71 +138,72 @@ class ArcDaTask(TextTask):
         }
 
     def fixed_format(self) -> dict[str, Any]:
-        """Give what a start must share; sentences may come and go."""
+        """Return what a start must share; sentences may come and go."""
         return {"task": "arc_da", **self.form._asdict()}
 
     def score(self, predicted: Mapping[Any, Any]) -> EvaluationResult:
         """Score answers by F1 and ROUGE-L, options by accuracy."""
-        questions = {one.question_id: one for one in self.asked.questions}
+        questions = {one.question_id: one for one in self.evaluated.questions}
         answers = {
             one: parse_output(predicted[number], self.form) for number, one in enumerate(questions)
         }
         scored = score_system(questions, answers)
         report = summarize_system(scored, ArcDaSettings(resamples=RESAMPLES))
-        self.metrics = mean_metrics(scored)
+        metrics = mean_metrics(scored)
         files = {"predictions.json": answers, "rows.json": self._rows(scored, predicted)}
-        files |= self._score_choices(predicted)
+        if self.evaluated.multiple_choice:
+            choices = self._score_choices(predicted)
+            metrics["mc_accuracy"] = choices["mc_scores.json"]["accuracy"]
+            files |= choices
         by_type = {
             name: {metric: part[metric] for metric in scored.names}
             for name, part in report["by"]["difficulty"].items()
         }
         files["scores.json"] = {
-            "metrics": dict(self.metrics),
+            "metrics": metrics,
             "by_type": by_type,
             "signature": report["signature"],
             "report": report,
         }
-        return EvaluationResult(dict(self.metrics), files)
+        return EvaluationResult(metrics, files)
 
     def _score_choices(self, predicted: Mapping[Any, Any]) -> dict[str, Any]:
-        if not self.asked.multiple_choice:
-            return {}
-        said = {
+        chosen = {
             one.question_id: parse_option(predicted[number], self.form)
-            for number, one in enumerate(self.asked.multiple_choice, len(self.asked.questions))
+            for number, one in enumerate(
+                self.evaluated.multiple_choice, len(self.evaluated.questions)
+            )
         }
         by_label = self.form.mc_target != "text"
         scores = score_choices(
-            self.asked.multiple_choice,
-            said,
+            self.evaluated.multiple_choice,
+            chosen,
             method="label" if by_label else self.config.mc_method,
             resamples=RESAMPLES,
         )
-        self.metrics["mc_accuracy"] = scores["accuracy"]
         kept = {name: value for name, value in scores.items() if name != "rows"}
-        return {"mc_predictions.json": said, "mc_scores.json": kept}
+        return {"mc_predictions.json": chosen, "mc_scores.json": kept}
 
     def describe(self) -> list[str]:
-        """Say what is trained on and asked, what was left out, how much context fitted."""
+        """Return lines on the questions, on what was left out, and on how much context fit."""
         lines = [
             f"train: {reason.replace('_', ' ')}: {len(ids)} "
             f"({', '.join(ids[:3])}{', ...' if len(ids) > 3 else ''}), "
-            + ("kept all the same" if self.config.leaks == "keep" else "left out")
+            + ("kept anyway" if self.config.leaks == "keep" else "left out")
             for reason, ids in sorted(self.data.leaks.items())
         ]
-        for name, encoded in (("train", self.train), ("validation", self.validation)):
-            lines += [f"{name}: {reason}: {count}" for reason, count in encoded.counts.items()]
-        for split, name in ((self.training, "training"), (self.asked, "validation")):
+        lines += self.counted()
+        for split, name in ((self.training, "training"), (self.evaluated, "validation")):
             lines.append(
                 f"{len(split.questions)} {name} questions, "
                 f"{len(split.multiple_choice)} of multiple choice"
             )
-        lines.append(f"{len(self.choose(0))} training instances an epoch, of {len(self.train)}")
+        lines.append(f"{len(self.choose(0))} training instances per epoch, of {len(self.train)}")
         return lines
 
     def data_report(self) -> dict[str, Any]:
-        """Give counts, hashes, what was left out, and the floor that any system must beat."""
-        golds = [question for question in self.asked.questions if question.has_gold]
+        """Return counts, hashes, what was left out, and the floor that any system must beat."""
+        golds = [question for question in self.evaluated.questions if question.has_gold]
         echo = score_system(
             {one.question_id: one for one in golds},
             {one.question_id: one.question for one in golds},
@@ -211,9 +218,9 @@ class ArcDaTask(TextTask):
                 "notes": self.train.counts,
             },
             "validation": {
-                "questions": len(self.asked.questions),
-                "multiple_choice": len(self.asked.multiple_choice),
-                "gold": gold_hash(self.asked.questions),
+                "questions": len(self.evaluated.questions),
+                "multiple_choice": len(self.evaluated.multiple_choice),
+                "gold": gold_hash(self.evaluated.questions),
                 "gold_answers_a_question": sum(len(q.answers) for q in golds) / max(1, len(golds)),
                 "notes": self.validation.counts,
             },
@@ -226,7 +233,7 @@ class ArcDaTask(TextTask):
         }
 
     def summary(self, scores: Mapping[str, Any], report: Mapping[str, Any]) -> str:
-        """Write the best model's table, the floor, and multiple choice."""
+        """Return the best model's table, the floor, and multiple choice."""
         echo = report["data"]["echo"]
         lines = [
             f"\nbest model, step {scores['step']}, {Path(self.config.output_dir) / 'best'}:",
@@ -236,42 +243,44 @@ class ArcDaTask(TextTask):
         ]
         if "mc_accuracy" in scores["metrics"]:
             lines.append(f"multiple choice: accuracy {scores['metrics']['mc_accuracy']:.2f}")
-        figures = "  ".join(f"{name} {value:.2f}" for name, value in scores["metrics"].items())
-        return "\n".join([*lines, f"\n{figures}  {scores['signature']}"])
+        metrics = "  ".join(f"{name} {value:.2f}" for name, value in scores["metrics"].items())
+        return "\n".join([*lines, f"\n{metrics}  {scores['signature']}"])
 
     def _written(
-        self, item: Item, split: Split, *, fit: bool = True
+        self, item: Item, split: QuestionSplit, *, fit: bool = True
     ) -> tuple[str, tuple[str, ...]]:
-        """Write a question's input, with the notes that are counted."""
+        """Return a question's input, with the notes that are counted."""
         direct = isinstance(item, Question)
-        told = split.told(item, self.config.sentences)
+        context = split.context_of(item, self.config.sentences)
         fitted = fit_source(
             item.question if isinstance(item, Question) else item.stem,
             self.form,
             options=() if direct else [choice.text for choice in item.choices],
-            context=told,
+            context=context,
             budget=self.config.max_source_length,
             measure=self.codec.measure if fit else lambda _: 0,
         )
         notes = ["question is longer than the longest input"] if fitted.too_long else []
-        notes += ["context is cut"] if fitted.fitted < len(told) else []
+        notes += ["context is cut"] if fitted.fitted < len(context) else []
         return fitted.text, (*notes, f"{fitted.fitted} sentences of context")
 
     def _targets(self, item: Item) -> list[str]:
         if isinstance(item, Question):
             return list(dict.fromkeys(target_text(answer, self.form) for answer in item.answers))
-        place = [choice.label for choice in item.choices].index(item.answer_key or "")
-        return [target_text(item.choices[place].text, self.form, place=place)]
+        position = [choice.label for choice in item.choices].index(item.answer_key or "")
+        return [target_text(item.choices[position].text, self.form, position=position)]
 
     def _rows(self, scored: SystemScores, predicted: Mapping[Any, Any]) -> list[dict[str, Any]]:
-        """Give a row a question: texts, figures, what was said, how many sentences were at hand."""
-        outputs = {one.question_id: predicted[n] for n, one in enumerate(self.asked.questions)}
+        """Return one row per question: texts, metrics, the output, the number of sentences."""
+        outputs = {one.question_id: predicted[n] for n, one in enumerate(self.evaluated.questions)}
         most = self.config.sentences
         return [
             {
                 **row,
                 "output": outputs[row["question_id"]],
-                "sentences": len(self.asked.told(scored.questions[row["question_id"]], most)),
+                "sentences": len(
+                    self.evaluated.context_of(scored.questions[row["question_id"]], most)
+                ),
             }
             for row in answer_records(scored)
         ]
@@ -281,7 +290,7 @@ Item = Question | MultipleChoice
 Sentences = Mapping[str, Sequence[str]]
 
 
-class Split(NamedTuple):
+class QuestionSplit(NamedTuple):
     """The questions of a split, direct answers first, and the sentences found for each kind."""
 
     questions: list[Question]
@@ -290,33 +299,34 @@ class Split(NamedTuple):
     mc_contexts: Sentences
 
     def items(self) -> list[Item]:
-        """Give all questions, direct answers first."""
+        """Return all questions, direct answers first."""
         return [*self.questions, *self.multiple_choice]
 
-    def told(self, item: Item, most: int) -> list[str]:
-        """Give a question's sentences, best first."""
+    def context_of(self, item: Item, most: int) -> list[str]:
+        """Return a question's sentences, best first."""
         found = self.contexts if isinstance(item, Question) else self.mc_contexts
         return list(found.get(item.question_id, ()))[:most]
 
     def content(self) -> str:
-        """Hash what the split holds."""
+        """Return a hash of the split."""
         choice = [
             [one.question_id, one.stem, one.choices, one.answer_key] for one in self.multiple_choice
         ]
-        told = [self.told(item, len(self.contexts) + len(self.mc_contexts) + 1)
-                for item in self.items()]  # fmt: skip
-        return encoding_key(gold_hash(self.questions), choice, told)[:16]
+        most = len(self.contexts) + len(self.mc_contexts) + 1
+        contexts = [self.context_of(item, most) for item in self.items()]
+        questions = gold_hash(self.questions)
+        return key_of({"questions": questions, "choice": choice, "context": contexts})
 
 
-class Data(NamedTuple):
+class Splits(NamedTuple):
     """Both splits, and the ids of training questions that were found to leak, by reason."""
 
-    training: Split
-    asked: Split
+    training: QuestionSplit
+    evaluated: QuestionSplit
     leaks: dict[str, list[str]]
 
 
-def read_data(config: ArcDaArguments) -> Data:
+def read_splits(config: ArcDaArguments) -> Splits:
     """Read both splits, keep what is evaluated out of the training, read the sentences.
 
     Raises:
@@ -324,22 +334,22 @@ def read_data(config: ArcDaArguments) -> Data:
     """
     train, validation = _questions(config, "train"), _questions(config, "validation")
     choice = _multiple_choice(config)
-    guarded = guard(
+    guarded = exclude_leaks(
         train if config.direct_answers else [],
         choice[0] if config.multiple_choice else [],
         [*validation, *choice[1]],
         leaks=config.leaks,
     )
     if not any(question.has_gold for question in validation):
-        remedy = "A blind test set cannot choose a model"
+        remedy = "A blind test set cannot select a model"
         raise DataError("no validation question has a gold answer", remedy=remedy)
     contexts = _contexts(config.contexts, [*train, *validation], direct=True)
     mc_contexts = contexts
     if config.mc_contexts and config.arc:
         mc_contexts = _contexts(config.mc_contexts, [*choice[0], *choice[1]], direct=False)
-    return Data(
-        Split(guarded.questions, guarded.multiple_choice, contexts, mc_contexts),
-        Split(validation, choice[1], contexts, mc_contexts),
+    return Splits(
+        QuestionSplit(guarded.questions, guarded.multiple_choice, contexts, mc_contexts),
+        QuestionSplit(validation, choice[1], contexts, mc_contexts),
         guarded.dropped,
     )
 
@@ -358,8 +368,8 @@ def _multiple_choice(config: ArcDaArguments) -> tuple[list[MultipleChoice], list
     known = [one for one in read_multiple_choice(config.arc) if one.answer_key is not None]
     train = [one for one in known if one.split in ("train", None)]
     if not train:
-        remedy = "Give ARC's train and dev files, with keys"
-        raise DataError("hold no training questions", field="arc", remedy=remedy)
+        remedy = "Name ARC's train and dev files, with keys"
+        raise DataError("have no training questions", field="arc", remedy=remedy)
     dev = [one for one in known if one.split == "dev"]
     return train[: config.max_train_samples or None], dev[: config.max_eval_samples or None]
 
@@ -372,5 +382,5 @@ def _contexts(names: Sequence[str], items: Sequence[Item], *, direct: bool) -> S
     missing = sum(item.question_id not in found for item in items)
     if names and missing == len(items):
         remedy = "Retrieve for the questions of both splits: `twowiki arc-da retrieve`"
-        raise DataError("hold no sentences for these questions", file=names[0], remedy=remedy)
+        raise DataError("have no sentences for these questions", file=names[0], remedy=remedy)
     return found

@@ -97,17 +97,17 @@ def source_text(
     return " ; ".join(["$answer$", *written] if form.preset == "macaw" else written)
 
 
-def target_text(answer: str, form: Format, *, place: int | None = None) -> str:
+def target_text(answer: str, form: Format, *, position: int | None = None) -> str:
     """Write what the model is to say.
 
     Args:
         answer: a gold answer, or the right option's text.
         form: the format.
-        place: the right option's place, from 0, for multiple choice.
+        position: the right option's position, from 0, for multiple choice.
     """
     text = flat(answer)
-    if place is not None and form.mc_target != "text":
-        label = letter(place)
+    if position is not None and form.mc_target != "text":
+        label = letter(position)
         text = f"({label}) {text}" if form.mc_target == "label_text" else label
     if form.preset == "macaw":
         return f"$answer$ = {text}"
@@ -197,19 +197,19 @@ def flat(text: str) -> str:
     return _SPACES.sub(" ", text).strip()
 
 
-def letter(place: int) -> str:
-    """Name an option by its place.
+def letter(position: int) -> str:
+    """Name an option by its position.
 
     Raises:
         DataError: there are not so many letters.
     """
-    if not 0 <= place < len(_LETTERS):
-        raise DataError(f"option number {place + 1} has no letter", field="choices")
-    return _LETTERS[place]
+    if not 0 <= position < len(_LETTERS):
+        raise DataError(f"option number {position + 1} has no letter", field="choices")
+    return _LETTERS[position]
 
 
 def _labelled(options: Sequence[str]) -> list[tuple[str, str]]:
-    return [(letter(place), text) for place, text in enumerate(options)]
+    return [(letter(position), text) for position, text in enumerate(options)]
 
 
 def _unifiedqa(question: str, options: Sequence[str], told: str) -> str:

@@ -1,4 +1,4 @@
-"""Training instances: N_a gold answers a question, multiple choice beside them, nothing leaked.
+"""Training instances: N_a gold answers per question, with multiple choice, without leaks.
 
 In: questions, an epoch's number, a seed. Out: which answers an epoch trains on. A draw depends on
 the seed, the question's id and the epoch alone, never on the order of a file. Pure.
@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 from twowiki.arc_da.schema import MultipleChoice, Question
 from twowiki.errors import DataError
 
-N_A = 4  # gold answers a question and epoch (paper, section on training)
+N_A = 4  # gold answers per question and epoch (paper, section on training)
 MIXINGS = ("equal", "proportional", "temperature")
 LEAKS = ("drop", "error", "keep")
 _WORD = re.compile(r"\w+")
@@ -23,7 +23,7 @@ Item = TypeVar("Item")
 
 
 class Guarded(NamedTuple):
-    """What may be trained on, and the ids of what was left out, by reason."""
+    """The questions to train on, and the ids of those left out, by reason."""
 
     questions: list[Question]
     multiple_choice: list[MultipleChoice]
@@ -38,24 +38,24 @@ def draw_answers(
     Args:
         question_id: decides the draw together with the seed and the epoch.
         answers: all there are.
-        limit: at most so many; 0 takes all.
+        limit: most answers; 0 = all.
         seed: of the run.
         epoch: 0 for a draw that stays the same.
     """
     if limit <= 0 or len(answers) <= limit:
         return list(answers)
     rng = Random(f"{seed}:{question_id}:{epoch}")
-    return [answers[place] for place in sorted(rng.sample(range(len(answers)), limit))]
+    return [answers[number] for number in sorted(rng.sample(range(len(answers)), limit))]
 
 
 def mixed_counts(
     direct: int, choice: int, mixing: str = "equal", temperature: float = 2.0
 ) -> tuple[int, int]:
-    """Say how many instances of each kind an epoch has; the direct answers all come once.
+    """Return how many instances of each kind an epoch has; direct answers all come once.
 
     Args:
-        direct: direct-answer instances there are.
-        choice: multiple-choice instances there are.
+        direct: number of direct-answer instances.
+        choice: number of multiple-choice instances.
         mixing: `equal` (as UnifiedQA mixes its tasks), `proportional` to the sizes, or
             `temperature` (sizes to the power of 1/temperature).
         temperature: 1 is proportional, large values are nearly equal.
@@ -64,7 +64,7 @@ def mixed_counts(
         DataError: the mixing is unknown or the temperature below 1.
     """
     if mixing not in MIXINGS:
-        remedy = f"It is one of {', '.join(MIXINGS)}"
+        remedy = f"Use one of {', '.join(MIXINGS)}"
         raise DataError(f"is {mixing!r}", field="mixing", remedy=remedy)
     if temperature < 1:
         raise DataError(f"is {temperature}, below 1", field="temperature")
@@ -75,37 +75,37 @@ def mixed_counts(
 
 
 def draw_items(items: Sequence[Item], count: int, rng: Random) -> list[Item]:
-    """Draw so many items: whole passes over them, then a sample without replacement."""
+    """Draw a number of items: whole passes over them, then a sample without replacement."""
     if not items:
         return []
     whole, rest = divmod(count, len(items))
     return [*list(items) * whole, *(rng.sample(list(items), rest) if rest else [])]
 
 
-def guard(
+def exclude_leaks(
     questions: Iterable[Question],
     multiple_choice: Iterable[MultipleChoice],
     evaluated: Iterable[Question | MultipleChoice],
     *,
     leaks: str = "drop",
 ) -> Guarded:
-    """Keep what is evaluated out of the training.
+    """Return the training questions without those that are evaluated.
 
-    A training item that is evaluated too (ARC's id), or that ARC itself counts to dev or test, is
-    an error. The release has a few questions of equal text in two splits; these are left out.
+    A training item that is evaluated too (ARC's id), or that belongs to dev or test in ARC itself,
+    is an error. The release has a few questions of equal text in two splits; these are left out.
 
     Args:
         questions: direct-answer questions to train on.
         multiple_choice: multiple-choice questions to train on.
         evaluated: the questions that the run evaluates on, of both kinds.
         leaks: `drop` does the above, `error` refuses equal texts too, `keep` trains on everything
-            and only lists it.
+            and only lists the leaks.
 
     Raises:
-        DataError: an id that must not be trained on; it is named.
+        DataError: a question that must not be trained on, with its id.
     """
     if leaks not in LEAKS:
-        raise DataError(f"is {leaks!r}", field="leaks", remedy=f"It is one of {', '.join(LEAKS)}")
+        raise DataError(f"is {leaks!r}", field="leaks", remedy=f"Use one of {', '.join(LEAKS)}")
     held_out = list(evaluated)
     ids = {_arc_id(item) for item in held_out}
     texts = {_words(item) for item in held_out} - {()}
@@ -117,7 +117,7 @@ def guard(
             reason = _leak(item, ids, texts)  # type: ignore[arg-type]
             if reason:
                 dropped.setdefault(reason, []).append(item.question_id)  # type: ignore[attr-defined]
-                _refuse(reason, item.question_id, leaks)  # type: ignore[attr-defined]
+                _check_leak(reason, item.question_id, leaks)  # type: ignore[attr-defined]
             if reason is None or leaks == "keep":
                 found.append(item)
         return found
@@ -136,15 +136,15 @@ def _leak(
     return "same_text" if _words(item) in texts else None
 
 
-def _refuse(reason: str, record: str, leaks: str) -> None:
+def _check_leak(reason: str, record: str, leaks: str) -> None:
     if leaks == "keep" or (leaks == "drop" and reason == "same_text"):
         return
     meaning = {
-        "is_evaluated": "is evaluated on, and would be trained on too",
+        "is_evaluated": "is evaluated, and would be trained on too",
         "of_another_split": "is a dev or test question of ARC, and would be trained on",
-        "same_text": "asks what an evaluated question asks",
+        "same_text": "has the text of an evaluated question",
     }
-    remedy = "Take it out of the training files, or set leaks: keep and do not report the scores"
+    remedy = "Remove it from the training files, or set leaks: keep and report no scores"
     raise DataError(meaning[reason], record=record, field="leaks", remedy=remedy)
 
 
@@ -153,6 +153,6 @@ def _arc_id(item: Question | MultipleChoice) -> str:
 
 
 def _words(item: Question | MultipleChoice) -> tuple[str, ...]:
-    """Give what two spellings of one question share: its words, punctuation aside."""
+    """Return the words of a question, without punctuation and case."""
     text = item.question if isinstance(item, Question) else item.stem
     return tuple(_WORD.findall(text.casefold()))

@@ -108,6 +108,13 @@ def kind_of(config: Any) -> str:
     return SEQ2SEQ if getattr(config, "is_encoder_decoder", False) else CAUSAL
 
 
+def kind_of_start(model: str, options: Options) -> str:
+    """Return the kind of a model by its name: that of its configuration, or of a random model."""
+    if model in NAMES:
+        return SEQ2SEQ if model == "tiny-t5" else CAUSAL
+    return kind_of(read_config(model, options))
+
+
 def load_tokenizer(model: str, options: Options, texts: Iterable[str] = (), size: int = 0) -> Any:
     """Load a model's tokenizer, or train one for a random model; it has a padding mark.
 
@@ -151,11 +158,6 @@ def load_model(model: str, options: Options, *, dtype: str = "float32", dropout:
     if dropout >= 0:
         set_dropout(loaded.config, dropout)
     return loaded
-
-
-def build_tiny(name: str, tokenizer: Any, *, width: int, layers: int, dropout: float) -> Any:
-    """Make a random model; see `tiny`."""
-    return make_model(name, tokenizer, width=width, layers=layers, dropout=dropout)
 
 
 def set_dropout(config: Any, value: float) -> None:

@@ -1,7 +1,8 @@
 """A text-to-text model as the training loop sees it, whatever data set it answers.
 
-A data set's task says what it is trained on (`train_pairs`), asked (`eval_pairs`) and how its
-texts are scored; model, tokenizer, batches, generation and saving are here.
+In: a run's settings, and from a data set's task the training pairs, the evaluated pairs and the
+scores of texts. Out: model, tokenizer, batches, generated texts and saved folders. A start that
+was trained with another format is refused.
 """
 
 from __future__ import annotations
@@ -13,72 +14,63 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
-from torch.utils.data import DataLoader
 
 from twowiki.errors import DataError
-from twowiki.text2text import loading as backbones
+from twowiki.text2text import chat_format, loading, pairs
 from twowiki.text2text.chat_format import Codec, read_format, write_format
 from twowiki.text2text.generation import Decoding, generate, plain_model
-from twowiki.text2text.pairs import (
-    Encoded,
-    EpochBatchSampler,
-    Pair,
-    TextCollator,
-    encode_pairs,
-    encoding_key,
-    tokenizer_hash,
-)
+from twowiki.text2text.pairs import Pair, TextCollator, encode_pairs
 from twowiki.text2text.settings import TextArguments
 from twowiki.training.adapters import add_adapters, checkpoint_activations, save_merged
-from twowiki.training.loaders import BucketBatchSampler
+from twowiki.training.feature_store import FeatureStore, encoding_key
+from twowiki.training.loaders import BucketBatchSampler, make_loader
 from twowiki.training.loop import make_optimizer
 from twowiki.training.task import EvaluationResult
 
 
 class TextTask(ABC):
-    """Trains an encoder-decoder or a language model to say an answer.
+    """Trains an encoder-decoder or a language model to write an answer.
 
     Args:
         config: the run's settings.
     """
 
     codec: Codec
-    train: Encoded
-    validation: Encoded
+    train: FeatureStore
+    validation: FeatureStore
 
     def __init__(self, config: TextArguments) -> None:
         self.settings = config
         self.start = config.model_name_or_path
-        self.metrics: dict[str, float] = {}
         self.start_facts: dict[str, Any] = {}
 
     @abstractmethod
     def read_data(self) -> None:
-        """Read what is trained on and evaluated."""
+        """Read the training and the validation data."""
 
     @abstractmethod
     def identity(self) -> list[str]:
-        """Give hashes of the data, in which a resumed run must agree."""
+        """Return hashes of the data, in which a resumed run must agree."""
 
     @abstractmethod
     def texts(self) -> Iterable[str]:
-        """Give texts that a random model's tokenizer is trained on."""
+        """Yield texts on which the tokenizer of a random model is trained."""
 
     @abstractmethod
     def train_pairs(self) -> Iterable[Pair]:
-        """Give every pair that any epoch may train on; a question's pairs follow each other."""
+        """Yield every pair that any epoch may train on; a question's pairs follow each other."""
 
     @abstractmethod
     def eval_pairs(self) -> Iterable[Pair]:
-        """Give the questions that are evaluated; a pair's number is the key of its prediction."""
+        """Yield the evaluated questions; a pair's number is the key of its prediction."""
 
     @abstractmethod
     def format_of(self) -> dict[str, Any]:
-        """Give the format that belongs to the trained model."""
+        """Return the format that belongs to the trained model."""
 
+    @abstractmethod
     def fixed_format(self) -> dict[str, Any]:
-        """Give the part of the format that a start trained here must share."""
-        return self.format_of()
+        """Return the part of the format that a start trained here must share."""
 
     @abstractmethod
     def score(self, predicted: Mapping[Any, Any]) -> EvaluationResult:
@@ -86,66 +78,63 @@ class TextTask(ABC):
 
     @abstractmethod
     def describe(self) -> list[str]:
-        """Say what was prepared, and what could not be, a line each."""
+        """Return lines on what was prepared, and on what could not be."""
 
     @abstractmethod
     def data_report(self) -> dict[str, Any]:
-        """Give what the report says of the data, and of what can be reached at all."""
+        """Return what the report has on the data."""
 
     @abstractmethod
     def summary(self, scores: Mapping[str, Any], report: Mapping[str, Any]) -> str:
-        """Write the end of a run for people."""
+        """Return the last lines that a run prints."""
 
     def choose(self, epoch: int) -> list[int]:
-        """Give the pairs of an epoch; by default all of them."""
+        """Return the pairs of an epoch; by default all of them."""
         return list(range(len(self.train)))
 
     def prepare(self, saved: Path | None) -> None:
         """Read the data, load the tokenizer, encode.
 
         Args:
-            saved: the folder of a model to go on from, instead of the settings' start.
+            saved: the folder of a model to continue from, instead of the settings' start.
         """
         config = self.settings
         if saved is not None:
             self.start = str(saved)
         self.read_data()
         self._check_format()
-        tokenizer = backbones.load_tokenizer(
-            self.start, config, self.texts(), config.tiny_vocabulary
-        )
-        kind = (
-            backbones.kind_of(backbones.read_config(self.start, config))
-            if self.start not in backbones.NAMES
-            else backbones.SEQ2SEQ if self.start == "tiny-t5" else backbones.CAUSAL
-        )  # fmt: skip
-        self.codec = Codec(tokenizer, kind, config.chat)
-        folder = Path(config.cache_dir or Path(config.output_dir) / "encoded")
-        parts = [self.identity(), self.format_of(), kind, self.codec.uses_chat]
-        parts += [tokenizer_hash(tokenizer), config.max_target_length]
+        tokenizer = loading.load_tokenizer(self.start, config, self.texts(), config.tiny_vocabulary)
+        self.codec = Codec(tokenizer, loading.kind_of_start(self.start, config), config.chat)
         self.train, self.validation = (
-            encode_pairs(
-                pairs,
-                self.codec,
-                folder,
-                encoding_key(name, *parts),
-                longest_target=config.max_target_length,
-                what=f"encoding {name}",
-            )
-            for name, pairs in (("train", self.train_pairs()), ("validation", self.eval_pairs()))
+            self._encoded(name, found)
+            for name, found in (("train", self.train_pairs()), ("validation", self.eval_pairs()))
         )
-        if not len(self.train):
-            raise DataError("nothing to train on", field="data_dir")
-        if not len(self.validation):
-            raise DataError("nothing to evaluate on", field="data_dir")
+        for store, purpose in ((self.train, "train"), (self.validation, "evaluate")):
+            if not len(store):
+                raise DataError(f"nothing to {purpose} on", field="data_dir")
+
+    def _encoded(self, name: str, found: Iterable[Pair]) -> FeatureStore:
+        config = self.settings
+        key = encoding_key(
+            self.codec.tokenizer,
+            (chat_format, pairs),
+            split=name,
+            data=self.identity(),
+            format=self.format_of(),
+            kind=[self.codec.kind, self.codec.uses_chat],
+            longest_target=config.max_target_length,
+        )
+        folder = Path(config.cache_dir or Path(config.output_dir) / "encoded")
+        longest, what = config.max_target_length, f"encoding {name}"
+        return encode_pairs(found, self.codec, folder, key, longest_target=longest, what=what)
 
     def build_model(self) -> Any:
-        """Make the model from the seed, or load it; give it adapters if asked."""
+        """Make the model from the seed, or load it; add adapters where the run wants them."""
         config = self.settings
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
-            if self.start in backbones.NAMES:
-                model = backbones.build_tiny(
+            if self.start in loading.NAMES:
+                model = loading.make_model(
                     self.start,
                     self.codec.tokenizer,
                     width=config.tiny_width,
@@ -153,14 +142,14 @@ class TextTask(ABC):
                     dropout=config.dropout,
                 )
             else:
-                model = backbones.load_model(
+                model = loading.load_model(
                     self.start, config, dtype=config.dtype, dropout=config.dropout
                 )
-            self.start_facts = {
-                "revision": config.revision or getattr(model.config, "_commit_hash", None),
-                "model_type": model.config.model_type,
-                "kind": self.codec.kind,
-            }
+        self.start_facts = {
+            "revision": config.revision or getattr(model.config, "_commit_hash", None),
+            "model_type": model.config.model_type,
+            "kind": self.codec.kind,
+        }
         if config.lora_r:
             add_adapters(model, config)
         if config.gradient_checkpointing:
@@ -172,28 +161,31 @@ class TextTask(ABC):
         return sum(one.numel() for one in model.parameters() if one.requires_grad)
 
     def make_optimizer(self, model: Any) -> Any:
-        """Make the optimiser that the settings name."""
+        """Make the optimizer that the settings name."""
         return make_optimizer(model, self.settings)
 
     def make_loaders(self, batch_size: int) -> tuple[Any, Any]:
         """Make the loaders of training pairs and of questions, the longest questions first."""
         config = self.settings
-        training = EpochBatchSampler(
-            self.choose,
-            self.train.lengths(),
+        training = BucketBatchSampler(
+            self.train.lengths("source", "target"),
             batch_size,
             seed=config.seed,
+            shuffle=True,
             bucket=config.train_sampling_strategy == "group_by_length",
+            choose=self.choose,
         )
-        asking = BucketBatchSampler(
-            self.validation.source_lengths(),
-            config.per_device_eval_batch_size,
-            seed=config.seed,
-            shuffle=False,
+        size = config.per_device_eval_batch_size
+        evaluation = BucketBatchSampler(
+            self.validation.lengths("source"), size, seed=config.seed, shuffle=False
         )
-        return self._loader(self.train, training, True), self._loader(
-            self.validation, asking, False
-        )
+        workers = config.dataloader_num_workers
+        return (
+            make_loader(self.train, TextCollator(self.codec, training=True), training,
+                        workers=workers),
+            make_loader(self.validation, TextCollator(self.codec, training=False), evaluation,
+                        workers=workers),
+        )  # fmt: skip
 
     def forward(self, model: Any, batch: Mapping[str, Any]) -> Any:
         """Run a training batch: teacher forcing."""
@@ -202,16 +194,15 @@ class TextTask(ABC):
         return SimpleNamespace(loss=output.loss, losses={})
 
     def predict(self, model: Any, loader: Any) -> Iterable[tuple[Any, Any]]:
-        """Let the model speak on this process's share, by the pairs' numbers."""
+        """Yield the texts of this process's share, by the pairs' numbers."""
         plain = plain_model(model)
-        decoding = self.decoding
         for batch in loader:
-            texts = generate(plain, self.codec, batch, decoding)
+            texts = generate(plain, self.codec, batch, self.decoding)
             yield from zip(batch["numbers"].tolist(), texts, strict=True)
 
     @property
     def decoding(self) -> Decoding:
-        """How texts are found."""
+        """How texts are generated."""
         return Decoding(self.settings.num_beams, self.settings.max_new_tokens)
 
     def save(self, model: Any, folder: Path) -> None:
@@ -222,7 +213,7 @@ class TextTask(ABC):
         write_format(folder, record)
 
     def report(self) -> dict[str, Any]:
-        """Give the data, the format, the start and the decoding."""
+        """Return the data, the format, the start and the settings of generation."""
         return {
             "model": self.settings.model_name_or_path,
             "start": self.start_facts,
@@ -231,26 +222,21 @@ class TextTask(ABC):
             "data": self.data_report(),
         }
 
+    def counted(self) -> list[str]:
+        """Return a line for each split and reason that was counted while encoding."""
+        return [
+            f"{name}: {reason}: {count}"
+            for name, store in (("train", self.train), ("validation", self.validation))
+            for reason, count in store.counts.items()
+        ]
+
     def _check_format(self) -> None:
-        """Refuse to go on from a model that was trained with another format."""
-        known = read_format(self.start) if self.start not in backbones.NAMES else None
+        """Raise where the start was trained with another format."""
+        known = read_format(self.start) if self.start not in loading.NAMES else None
         if known is None:
             return
         for name, value in self.fixed_format().items():
             if known.get(name, value) != value:
                 problem = f"the model was trained with {name} = {known[name]!r}, not {value!r}"
-                remedy = f"Give --{name} {known[name]}"
+                remedy = f"Set --{name} {known[name]}"
                 raise DataError(problem, file=self.start, field=name, remedy=remedy)
-
-    def _loader(self, encoded: Encoded, sampler: Any, training: bool) -> DataLoader[Any]:
-        numbers: Any = range(len(encoded))
-        # Its own generator: starting an epoch must not draw from the one that dropout uses.
-        return DataLoader(
-            numbers,
-            batch_sampler=sampler,
-            collate_fn=TextCollator(encoded, self.codec, training=training),
-            generator=torch.Generator().manual_seed(self.settings.seed),
-            num_workers=self.settings.dataloader_num_workers,
-            persistent_workers=self.settings.dataloader_num_workers > 0,
-            pin_memory=torch.cuda.is_available(),
-        )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from twowiki.data.schema import Example
@@ -77,31 +76,26 @@ class TwoWikiTextTask(TextTask):
         return {"task": "two_wiki", "preset": "numbered"}
 
     def score(self, predicted: Mapping[Any, Any]) -> EvaluationResult:
-        """Read the texts and score them with the joint metric."""
+        """Parse the texts and score them with the joint metric."""
         parsed = [parse_output(predicted[n], example) for n, example in enumerate(self.examples)]
         predictions = [one.prediction for one in parsed]
-        scored = evaluation.score_predictions(self.examples, predictions, self.config.aliases_file)
-        self.metrics = dict(scored.metrics)
+        report = evaluation.score_predictions(self.examples, predictions, self.config.aliases_file)
         faults: Counter[str] = Counter()
         for one in parsed:
             faults.update(one.faults)
         ids = [example.id for example in self.examples]
+        kept = evaluation.score_record(report) | {"faults": dict(sorted(faults.items()))}
         files = {
-            "predictions.json": evaluation.to_official(ids, predictions),
+            "predictions.json": evaluation.official_predictions(ids, predictions),
             "outputs.json": {name: predicted[number] for number, name in enumerate(ids)},
-            "scores.json": {**scored._asdict(), "faults": dict(sorted(faults.items()))},
+            "scores.json": kept,
         }
-        return EvaluationResult(scored.metrics, files)
+        return EvaluationResult(report.metrics, files)
 
     def describe(self) -> list[str]:
-        """Say what was encoded, and what did not fit."""
-        lines = [
-            f"{name}: {reason}: {count}"
-            for name, encoded in (("train", self.train), ("validation", self.validation))
-            for reason, count in encoded.counts.items()
-        ]
-        asked = f"{len(self.validation)} validation questions,"
-        return [*lines, f"{len(self.train)} training questions, {asked}"]
+        """Return lines on what was encoded, and on what did not fit."""
+        count = f"{len(self.train)} training questions, {len(self.validation)} validation questions"
+        return [*self.counted(), count]
 
     def data_report(self) -> dict[str, Any]:
         """Give where the data came from, its hashes, and what did not fit."""
@@ -120,24 +114,18 @@ class TwoWikiTextTask(TextTask):
         }
 
     def report(self) -> dict[str, Any]:
-        """Add the ceiling: gold written as text and read back."""
+        """Add the ceiling: gold written as text and parsed again."""
         examples = self.examples[: self.config.ceiling_examples]
-        said = [parse_output(target_of(example), example).prediction for example in examples]
-        ceiling = evaluation.score_predictions(examples, said, self.config.aliases_file)
-        return {**super().report(), "ceiling": ceiling._asdict() | {"examples": len(examples)}}
+        gold = [parse_output(target_of(example), example).prediction for example in examples]
+        ceiling = evaluation.score_predictions(examples, gold, self.config.aliases_file)
+        kept = evaluation.score_record(ceiling) | {"examples": len(examples)}
+        return {**super().report(), "ceiling": kept}
 
     def summary(self, scores: Mapping[str, Any], report: Mapping[str, Any]) -> str:
-        """Write the tables of the ceiling and of the best model, and what could not be read."""
-        ceiling = report["ceiling"]
-        best = Path(self.config.output_dir) / "best"
-        lines = [
-            f"\nceiling of the text form ({ceiling['examples']} examples):",
-            reports.render_by_type(ceiling["by_type"], ceiling["metrics"]),
-            f"\nbest model, step {scores['step']}, {best}:",
-            reports.render_by_type(scores["by_type"], scores["metrics"]),
-        ]
-        lines += [f"outputs: {reason}: {count}" for reason, count in scores["faults"].items()]
-        return "\n".join([*lines, f"\n{reports.headline(scores['metrics'], scores['signature'])}"])
+        """Return the tables of the ceiling and of the best model, and what was not parsed."""
+        faults = [f"outputs: {reason}: {count}" for reason, count in scores["faults"].items()]
+        output = self.config.output_dir
+        return reports.joint_summary(scores, report["ceiling"], "text form", output, faults)
 
     def _written(self, example: Example) -> tuple[str, tuple[str, ...]]:
         fitted = fit_source(

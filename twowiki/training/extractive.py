@@ -1,137 +1,199 @@
-"""What the tasks of the models that point at text have in common: the baseline's, the encoder's."""
+"""What the tasks of the two models that point at text share: the baseline's and the encoder's.
+
+In: a run's settings. The data is found and encoded, the batches are made, and windows become
+answers and scores. A task adds how its model and its processor are made. Data without examples, or
+of which none can be trained on, is refused.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from twowiki.data.aliases import read_aliases
 from twowiki.data.schema import Example, Prediction
-from twowiki.models.decoding import score_windows
-from twowiki.models.processing_baseline import BaselineCollator
+from twowiki.errors import DataError
+from twowiki.models.features import MultihopProcessor
 from twowiki.training import evaluation, reports
-from twowiki.training.feature_store import Features
+from twowiki.training.adapters import save_merged
+from twowiki.training.data import Source, find_sources
+from twowiki.training.feature_store import WindowStore, encode_windows
+from twowiki.training.loaders import BucketBatchSampler, make_loader
+from twowiki.training.task import EvaluationResult
 
 
-class ExtractiveTask:
-    """The data, loaders, forward pass and reports of a task over encoded windows.
-
-    A task sets `collator` and `score_outputs`, and says how it prepares, builds and decodes.
+class ExtractiveTask(ABC):
+    """Trains a model on encoded windows.
 
     Args:
         config: the run's settings.
+
+    Attributes:
+        sources: the training and the validation data, with their hashes in `contents`.
+        examples: the validation examples.
+        train, validation: the encoded windows.
+        processor: what encoded them; it has the model's configuration and tokenizer.
     """
 
-    prepared: Any
-    collator: Callable[..., Any] = BaselineCollator
-    score_outputs: Callable[..., Iterable[Any]] = staticmethod(score_windows)
+    collator: type[Any]
+    sources: tuple[Source, Source]
+    contents: tuple[str, str]
+    examples: list[Example]
+    train: WindowStore
+    validation: WindowStore
+    processor: MultihopProcessor
 
     def __init__(self, config: Any) -> None:
         self.config = config
 
+    @abstractmethod
+    def make_processor(
+        self, train: Source, saved: Path | None, aliases: Mapping[str, Sequence[str]]
+    ) -> MultihopProcessor:
+        """Return the processor of a new model, or of a saved one."""
+
+    @abstractmethod
+    def build_model(self) -> Any:
+        """Make the model from the seed, or load the saved one."""
+
     @property
     def model_config(self) -> Any:
         """The model's configuration."""
-        return self.prepared.model_config
+        return self.processor.config
+
+    def prepare(self, saved: Path | None) -> None:
+        """Find the data, make the processor, and encode both splits."""
+        config = self.config
+        self.sources = train, validation = find_sources(config)
+        self.examples = list(validation.examples())
+        if not self.examples:
+            raise DataError("has no examples", file=validation.name, field="validation")
+        self.processor = self.make_processor(train, saved, aliases_of(config.aliases_file))
+        folder = Path(config.cache_dir or Path(config.output_dir) / "features")
+        self.contents = train.content(), validation.content()
+        self.train, self.validation = (
+            encode_windows(source.examples(), self.processor, folder, content)
+            for source, content in zip(self.sources, self.contents, strict=True)
+        )
+        if not len(self.train):
+            problem = f"no example can be trained on ({dict(self.train.counts)})"
+            raise DataError(problem, file=train.name)
 
     def identity(self) -> list[str]:
-        """Give the hashes of the training and the validation data."""
-        return list(self.prepared.contents)
+        """Return the hashes of the training and the validation data."""
+        return list(self.contents)
 
-    def not_encoded(self) -> list[str]:
-        """Say what the encoding could not do, a line a split and reason."""
-        prepared = self.prepared
-        return [
-            line
-            for name, features in (("train", prepared.train), ("validation", prepared.validation))
-            for line in describe_counts(name, features)
-        ]
+    def describe(self) -> list[str]:
+        """Return lines on what was encoded, and on what could not be."""
+        lines = []
+        for name, windows in (("train", self.train), ("validation", self.validation)):
+            for reason, count in sorted(windows.counts.items()):
+                ids = windows.concerned.get(reason, [])
+                shown = ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
+                lines.append(f"{name}: {reason.replace('_', ' ')}: {count} ({shown})")
+        total = f"{len(self.train)} training windows, {len(self.validation)} validation windows"
+        return [*lines, total]
 
     def make_loaders(self, batch_size: int) -> tuple[Any, Any]:
         """Make the loaders of training and of evaluation batches."""
-        config, prepared = self.config, self.prepared
-        train, validation = (
-            evaluation.make_loader(
-                features,
-                features.lengths(),
-                self.model_config,
-                batch_size=size,
-                seed=config.seed,
-                training=training,
-                bucket=config.train_sampling_strategy == "group_by_length",
-                workers=config.dataloader_num_workers,
-                collator=self.collator,
-            )
-            for features, size, training in (
-                (prepared.train, batch_size, True),
-                (prepared.validation, config.per_device_eval_batch_size, False),
-            )
+        size = self.config.per_device_eval_batch_size
+        return (
+            self._loader(self.train, batch_size, training=True),
+            self._loader(self.validation, size, training=False),
         )
-        return train, validation
+
+    def _loader(self, windows: WindowStore, size: int, *, training: bool) -> Any:
+        config = self.config
+        sampler = BucketBatchSampler(
+            windows.lengths("token_ids"),
+            size,
+            seed=config.seed,
+            shuffle=training,
+            bucket=config.train_sampling_strategy == "group_by_length",
+        )
+        collate = self.collator(self.model_config, labels=training)
+        return make_loader(windows, collate, sampler, workers=config.dataloader_num_workers)
 
     def forward(self, model: Any, batch: Mapping[str, Any]) -> Any:
-        """Run a training batch; its window numbers are of no use to the model."""
-        return model(**{name: value for name, value in batch.items() if name != "window_numbers"})
+        """Run a training batch; the model has no use for its windows' numbers."""
+        return model(**{name: value for name, value in batch.items() if name != "numbers"})
 
     def predict(self, model: Any, loader: Any) -> Iterable[tuple[Any, Any]]:
-        """Score this process's windows, by window number."""
-        return evaluation.predict_windows(
-            model, loader, self.prepared.validation, self.model_config, score=self.score_outputs
-        ).items()
+        """Score this process's windows, by number."""
+        windows, config = self.validation, self.model_config
+        return evaluation.predict_windows(model, loader, windows, config).items()
 
-    def scored_report(
-        self, examples: Sequence[Example], ceiling: Sequence[Prediction]
-    ) -> dict[str, Any]:
-        """Give the data, the model's configuration and the score of what the labels say."""
-        scored = evaluation.score_predictions(examples, ceiling, self.config.aliases_file)
+    def score(self, predicted: Mapping[Any, Any]) -> EvaluationResult:
+        """Join the windows into answers and score them with the joint metric."""
+        predictions = self.decode(predicted)
+        report = self.score_joint(predictions)
+        ids = [example.id for example in self.examples]
+        files = {
+            "predictions.json": evaluation.official_predictions(ids, predictions),
+            "scores.json": evaluation.score_record(report) | self.further_scores(predicted),
+        }
+        return EvaluationResult(report.metrics, files)
+
+    def decode(self, predicted: Mapping[Any, Any], config: Any = None) -> list[Prediction]:
+        """Join scored windows into answers, perhaps with another configuration."""
+        return evaluation.decode_examples(
+            predicted.values(), self.examples, config or self.model_config
+        )
+
+    def score_joint(self, predictions: Sequence[Prediction]) -> Any:
+        """Score predictions of the first validation examples."""
+        examples = self.examples[: len(predictions)]
+        return evaluation.score_predictions(examples, predictions, self.config.aliases_file)
+
+    def further_scores(self, predicted: Mapping[Any, Any]) -> dict[str, Any]:
+        """Return what else is kept with the scores; nothing by default."""
+        return {}
+
+    def save(self, model: Any, folder: Path) -> None:
+        """Save weights (with adapters added), code, configuration and tokenizer."""
+        save_merged(model, folder)
+        self.processor.tokenizer.save_pretrained(folder)
+
+    def report(self) -> dict[str, Any]:
+        """Return the data, the model's configuration and the ceiling of the encoding."""
+        examples = self.examples[: self.config.ceiling_examples]
+        ceiling = self.score_joint(
+            evaluation.ceiling_predictions(self.validation, examples, self.model_config)
+        )
+        data = {
+            source.split: {
+                "source": source.name,
+                "config": source.config,
+                "content": content,
+                "windows": len(windows),
+                "not_encoded": windows.counts,
+            }
+            for source, content, windows in zip(
+                self.sources, self.contents, (self.train, self.validation), strict=True
+            )
+        }
         return {
-            "ceiling": scored._asdict() | {"examples": len(examples)},
-            "data": data_report(self.prepared),
+            "ceiling": evaluation.score_record(ceiling) | {"examples": len(examples)},
+            "data": data,
             "model_config": self.model_config.to_diff_dict(),
         }
 
     def summary(self, scores: Mapping[str, Any], report: Mapping[str, Any]) -> str:
-        """Write the tables of the ceiling and of the best model, and what deriving is worth."""
-        ceiling = report["ceiling"]
-        best = Path(self.config.output_dir) / "best"
-        derived = [
-            f"without {name}: joint_f1 {figures['joint_f1']:.2f}, f1 {figures['f1']:.2f}, "
-            f"evi_f1 {figures['evi_f1']:.2f}"
-            for name, figures in scores.get("without", {}).items()
+        """Return the tables of the ceiling and of the best model."""
+        further = [
+            f"without {name}: joint_f1 {metrics['joint_f1']:.2f}, f1 {metrics['f1']:.2f}, "
+            f"evi_f1 {metrics['evi_f1']:.2f}"
+            for name, metrics in scores.get("without", {}).items()
         ]
-        return "\n".join(
-            [
-                f"\nceiling of the encoding ({ceiling['examples']} examples):",
-                reports.render_by_type(ceiling["by_type"], ceiling["metrics"]),
-                f"\nbest model, step {scores['step']}, {best}:",
-                reports.render_by_type(scores["by_type"], scores["metrics"]),
-                *derived,
-                f"\n{reports.headline(scores['metrics'], scores['signature'])}",
-            ]
-        )
+        output = self.config.output_dir
+        return reports.joint_summary(scores, report["ceiling"], "encoding", output, further)
 
 
-def describe_counts(name: str, features: Features) -> list[str]:
-    """Say what an encoding could not do, a line a reason."""
-    lines = []
-    for reason, count in sorted(features.counts.items()):
-        ids: Sequence[str] = features.concerned.get(reason, [])
-        shown = ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
-        lines.append(f"{name}: {reason.replace('_', ' ')}: {count} ({shown})")
-    return lines
-
-
-def data_report(prepared: Any) -> dict[str, Mapping[str, Any]]:
-    """Say what a run was trained and evaluated on."""
-    return {
-        source.split: {
-            "source": source.name,
-            "config": source.config,
-            "content": content,
-            "windows": len(features),
-            "not_encoded": features.counts,
-        }
-        for source, content, features in zip(
-            prepared.sources, prepared.contents, (prepared.train, prepared.validation), strict=True
-        )
-    }
+def aliases_of(path: str) -> dict[str, list[str]]:
+    """Read other names by Wikidata id, all of them; none without a path."""
+    if not path:
+        return {}
+    table = read_aliases(path)
+    return {name: table.aliases_of(name) for name in table}

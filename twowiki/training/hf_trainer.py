@@ -11,21 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy
 import torch
 from torch import Tensor
 
 from twowiki.data.schema import Example
-from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
-from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
-from twowiki.models.decoding import score_windows
-from twowiki.models.decoding_encoder import score_records
 from twowiki.models.features import Window
 from twowiki.models.labels import POINTERS
-from twowiki.training.encoder import decode
-from twowiki.training.evaluation import answer_examples, score_predictions, to_prediction
+from twowiki.training.evaluation import decode_examples, decoding_of, score_predictions
 
 HEADS = (
     "start_logits",
@@ -38,28 +33,21 @@ HEADS = (
 
 
 def joint_metrics(
-    windows: Sequence[Window],
-    examples: Sequence[Example],
-    config: TwoWikiBaselineConfig | TwoWikiEncoderConfig,
+    windows: Sequence[Window], examples: Sequence[Example], config: Any
 ) -> Callable[[Any], dict[str, float]]:
-    """Make `compute_metrics` for an evaluation over these windows of these examples."""
-    encoder = config.model_type == TwoWikiEncoderConfig.model_type
-    score: Callable[..., Any] = score_records if encoder else score_windows
+    """Return `compute_metrics` for an evaluation over these windows of these examples."""
+    score = decoding_of(config).score
 
     def compute(evaluated: Any) -> dict[str, float]:
-        given = dict(zip(HEADS, evaluated.predictions, strict=True))
-        scored: dict[int, Any] = {}
+        logits = dict(zip(HEADS, evaluated.predictions, strict=True))
+        scored: list[Any] = []
         for number, window in enumerate(windows):
-            output = SimpleNamespace(
-                **{name: one_window(values[number], name, window) for name, values in given.items()}
-            )
-            scored[number] = score(output, [window], config)[0]
-        if encoder:
-            said = decode(scored.values(), examples, cast(TwoWikiEncoderConfig, config))
-        else:
-            answers = answer_examples(scored, examples, cast(TwoWikiBaselineConfig, config))
-            said = [to_prediction(one) for one in answers]
-        return score_predictions(examples, said).metrics
+            parts = {
+                name: one_window(values[number], name, window) for name, values in logits.items()
+            }
+            scored += score(SimpleNamespace(**parts), [window], config)
+        predictions = decode_examples(scored, examples, config)
+        return score_predictions(examples, predictions).metrics
 
     return compute
 

@@ -77,6 +77,26 @@ def headline(metrics: Mapping[str, float], signature: str) -> str:
     return f"joint_em {metrics['joint_em']:.2f}  joint_f1 {metrics['joint_f1']:.2f}  {signature}"
 
 
+def joint_summary(
+    scores: Mapping[str, Any],
+    ceiling: Mapping[str, Any],
+    form: str,
+    output_dir: str,
+    further: Sequence[str] = (),
+) -> str:
+    """Return the tables of a ceiling and of the best model, and the line that ends a run."""
+    return "\n".join(
+        [
+            f"\nceiling of the {form} ({ceiling['examples']} examples):",
+            render_by_type(ceiling["by_type"], ceiling["metrics"]),
+            f"\nbest model, step {scores['step']}, {Path(output_dir) / 'best'}:",
+            render_by_type(scores["by_type"], scores["metrics"]),
+            *further,
+            f"\n{headline(scores['metrics'], scores['signature'])}",
+        ]
+    )
+
+
 def draw_curves(history: Sequence[Mapping[str, Any]], path: Path, metric: str) -> None:
     """Draw the losses and the evaluations over the steps, as a PNG."""
     import matplotlib
