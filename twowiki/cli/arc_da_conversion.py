@@ -7,17 +7,37 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from twowiki.cli.arc_da_score import ARC_SPLITS, GOLD, utf8_text
+from twowiki.arc_da.conversion import workflow
+from twowiki.arc_da.conversion.filter import audit, load_rules, render_audit, render_filtered
+from twowiki.arc_da.conversion.release import render_stages
+from twowiki.arc_da.conversion.review import describe_event
+from twowiki.arc_da.conversion.review_table import export_review, import_review, log_of
+from twowiki.arc_da.conversion.screening import PAPER_REMOVED, REASONS, ScreenSettings
+from twowiki.arc_da.conversion.workflow import (
+    RELEASE,
+    REVIEW,
+    TASKS,
+    Workspace,
+    export_tasks,
+    import_answers,
+    run_filter,
+    run_release,
+    run_screen,
+    wanted_people,
+)
+from twowiki.arc_da.sources import read_multiple_choice, read_questions
+from twowiki.cli.arc_da_score import ARC_PARTS, GOLD, utf8_text
 from twowiki.errors import DataError
-from twowiki.io.arguments import argument
+from twowiki.io.arguments import argument, positional
 from twowiki.io.files import write_json
+from twowiki.io.records import read_lines
 
 
 @dataclass(frozen=True, kw_only=True)
 class StageOptions:
     """The argument of every stage."""
 
-    work: str = argument(help="the conversion's folder", positional=True)
+    work: str = positional("the conversion's folder")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,21 +54,16 @@ class FilterCommand(StageOptions):
     arc: list[str] = argument(
         help="ARC's files, folder or zip", flag=("arc", "arc_dir"), metavar="SOURCE", nargs="+"
     )
-    part: list[str] = argument([], "only these splits of ARC", choices=ARC_SPLITS, nargs="+")
+    part: list[str] = argument([], "only these splits of ARC", choices=ARC_PARTS, nargs="+")
     rules: str = argument("released", "released, paper_literal, or a YAML file")
     difficulty: str | None = argument(
         None, "of questions whose file does not tell it", choices=("easy", "challenge")
     )
     assume_split: str | None = argument(
-        None, "of questions whose file does not tell it", choices=ARC_SPLITS
+        None, "of questions whose file does not tell it", choices=ARC_PARTS
     )
 
     def run(self) -> int:
-        """Filter, and print what each rule removed."""
-        from twowiki.arc_da.conversion.filter import load_rules, render_filtered
-        from twowiki.arc_da.conversion.workflow import Workspace, run_filter
-        from twowiki.arc_da.sources import read_multiple_choice
-
         rules = load_rules(self.rules)
         questions = [
             question._replace(
@@ -80,8 +95,8 @@ class AuditFilterCommand:
       twowiki arc-da audit-filter ARC-V1-Feb2018-2 ARC-DA-v1.1 --rules released paper_literal
     """
 
-    arc: str = argument(help="ARC's files, folder or zip", positional=True)
-    arc_da: str = argument(help=GOLD, positional=True)
+    arc: str = positional("ARC's files, folder or zip")
+    arc_da: str = positional(GOLD)
     rules: list[str] = argument(
         ["released"],
         "rule sets to check: released, paper_literal, YAML files; the first one decides "
@@ -90,13 +105,9 @@ class AuditFilterCommand:
     )
     allowed: float = argument(1.0, "percentage of violations allowed", minimum=0, maximum=100)
     list_all: bool = argument(False, "list every violation", flag="list")
-    json: Path | None = argument(None, "write counts and violations as JSON", metavar="FILE")
+    json: Path | None = argument(None, "write counts and violations as JSON")
 
     def run(self) -> int:
-        """Print an audit of each rule set."""
-        from twowiki.arc_da.conversion.filter import audit, load_rules, render_audit
-        from twowiki.arc_da.sources import read_multiple_choice, read_questions
-
         rule_sets = [load_rules(name) for name in self.rules]
         originals, released = read_multiple_choice(self.arc), list(read_questions(self.arc_da))
         results = [audit(originals, released, rules) for rules in rule_sets]
@@ -137,9 +148,6 @@ class ExportTasksCommand(StageOptions):
     force: bool = argument(False, "overwrite sheets that were filled in")
 
     def run(self) -> int:
-        """Write the tasks."""
-        from twowiki.arc_da.conversion.workflow import TASKS, Workspace, export_tasks
-
         formats = list(dict.fromkeys([*self.format, "csv"])) if self.format else None
         with Workspace.opened(self.work) as work:
             result = export_tasks(
@@ -173,16 +181,13 @@ class ImportAnswersCommand(StageOptions):
       twowiki arc-da import-answers work export.json answers_1.csv --worker anna
     """
 
-    files: list[str] = argument(help="files with answers", positional=True)
+    files: list[str] = positional("files with answers")
     worker: str = argument("", "who filled the sheets, if they do not say it")
     key_file: str | None = argument(
         None, "secret that hides workers' ids (default: WORK/worker.key)"
     )
 
     def run(self) -> int:
-        """Merge the answers, and print the counts."""
-        from twowiki.arc_da.conversion.workflow import Workspace, import_answers
-
         worker = utf8_text(self.worker)
         with Workspace.opened(self.work) as work:
             result = import_answers(work, self.files, worker=worker, key_file=self.key_file)
@@ -219,11 +224,6 @@ class ScreenCommand(StageOptions):
     )
 
     def run(self) -> int:
-        """Screen, and print the verdicts."""
-        from twowiki.arc_da.conversion.screening import PAPER_REMOVED, REASONS, ScreenSettings
-        from twowiki.arc_da.conversion.workflow import Workspace, run_screen, wanted_people
-        from twowiki.io.records import read_lines
-
         with Workspace.opened(self.work) as work:
             people = self.people or wanted_people(work)
             settings = ScreenSettings(self.min_workers, self.min_sharing, people, self.stemming)
@@ -259,10 +259,6 @@ class ReviewExportCommand(StageOptions):
     force: bool = argument(False, "overwrite a table that was edited")
 
     def run(self) -> int:
-        """Write the table and the tasks."""
-        from twowiki.arc_da.conversion.review_table import export_review
-        from twowiki.arc_da.conversion.workflow import REVIEW, Workspace
-
         with Workspace.opened(self.work) as work:
             counts = export_review(work, everything=self.everything, overwrite=self.force)
         print(f"{counts['exported']:,} of {counts['questions']:,} questions to review")
@@ -283,9 +279,7 @@ class ReviewImportCommand(StageOptions):
       twowiki arc-da review-import work work/50_review/review.csv --reviewer kim
     """
 
-    table: str = argument(
-        help="the edited review.csv, or an export of Label Studio", positional=True
-    )
+    table: str = positional("the edited review.csv, or an export of Label Studio")
     reviewer: str = argument("", "who reviewed")
     at: str | None = argument(
         None, "time to write into the log, as 2026-01-31T12:00:00Z (default: now)"
@@ -294,10 +288,6 @@ class ReviewImportCommand(StageOptions):
     force: bool = argument(False, "apply rows that another reviewer changed since")
 
     def run(self) -> int:
-        """Append the events, and print what could not be applied."""
-        from twowiki.arc_da.conversion.review_table import import_review
-        from twowiki.arc_da.conversion.workflow import Workspace
-
         try:
             time = datetime.now(UTC) if self.at is None else datetime.fromisoformat(self.at)
         except ValueError:
@@ -332,17 +322,10 @@ class ReleaseCommand(StageOptions):
     """
 
     allow_repeats: str | None = argument(
-        None,
-        "question ids, one per line, whose text may be in two splits",
-        metavar="FILE",
+        None, "question ids, one per line, whose text may be in two splits", metavar="FILE"
     )
 
     def run(self) -> int:
-        """Write the release, and print what each stage removed."""
-        from twowiki.arc_da.conversion.release import render_stages
-        from twowiki.arc_da.conversion.workflow import RELEASE, Workspace, run_release
-        from twowiki.io.records import read_lines
-
         allowed = read_lines(self.allow_repeats) if self.allow_repeats else []
         with Workspace.opened(self.work) as work:
             result = run_release(work, allowed=[name.strip() for name in allowed if name.strip()])
@@ -366,12 +349,6 @@ class StatusCommand(StageOptions):
     question: str | None = argument(None, "print the events of this question", metavar="ID")
 
     def run(self) -> int:
-        """Print the stages, or one question's events."""
-        from twowiki.arc_da.conversion import workflow
-        from twowiki.arc_da.conversion.release import render_stages
-        from twowiki.arc_da.conversion.review import describe_event
-        from twowiki.arc_da.conversion.review_table import log_of
-
         with workflow.Workspace.opened(self.work) as work:
             if not work.manifest():
                 remedy = f"Begin with: twowiki arc-da filter {self.work} --arc ARC"

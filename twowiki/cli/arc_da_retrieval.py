@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from twowiki.arc_da.schema import MultipleChoice, Question
+from twowiki.arc_da.sources import read_gold_questions, read_multiple_choice
+from twowiki.data.splits import split_named
 from twowiki.errors import DataError
-from twowiki.io.arguments import argument
+from twowiki.io.arguments import argument, positional
 from twowiki.io.files import progress, write_json, write_json_lines
 from twowiki.io.journal import Journal
-
-if TYPE_CHECKING:
-    from twowiki.arc_da.schema import MultipleChoice, Question
+from twowiki.retrieval.arc_da_contexts import (
+    Wanted,
+    batches,
+    find_contexts,
+    render_quality,
+    report_quality,
+    to_record,
+)
+from twowiki.retrieval.corpora import Corpus
+from twowiki.retrieval.index import SentenceIndex, Setting, build_index
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +42,8 @@ class IndexCommand:
     them to Elasticsearch or OpenSearch (a key is read from TWOWIKI_SEARCH_API_KEY).
     """
 
-    corpus: list[str] = argument(help="files, folders or zips", positional=True)
-    out: Path = argument(help="folder of the index, new or interrupted", positional=True)
+    corpus: list[str] = positional("files, folders or zips")
+    out: Path = positional("folder of the index, new or interrupted")
     engine: str = argument(
         "auto",
         "auto: bm25s, above two million sentences tantivy",
@@ -54,10 +64,6 @@ class IndexCommand:
     server_index: str = argument("arc_da", "the index there", metavar="NAME")
 
     def run(self) -> int:
-        """Index, and print what the index holds."""
-        from twowiki.retrieval.corpora import Corpus
-        from twowiki.retrieval.index import Setting, build_index
-
         corpus = Corpus(self.corpus, splitting=self.split, title_first=self.title_first)
         setting = Setting(self.engine, self.analyzer, self.server, self.server_index)
         manifest = build_index(corpus, self.out, setting)
@@ -82,9 +88,9 @@ class RetrieveCommand:
       twowiki arc-da retrieve science_index ARC-DA-v1.1 contexts.jsonl --report retrieval.json
     """
 
-    index: Path = argument(help="folder that `twowiki arc-da index` wrote", positional=True)
-    questions: str = argument(help="ARC-DA, or ARC with --kind mc", positional=True)
-    out: Path = argument(help="file to write (JSON lines)", positional=True)
+    index: Path = positional("folder that `twowiki arc-da index` wrote")
+    questions: str = positional("ARC-DA, or ARC with --kind mc")
+    out: Path = positional("file to write (JSON lines)")
     kind: str = argument("da", "direct answers or multiple choice", choices=("da", "mc"))
     split: str | None = argument(None, "only train, dev or test")
     query: str = argument(
@@ -104,13 +110,9 @@ class RetrieveCommand:
     batch: int = argument(100, "questions at a time", minimum=1)
     server: str = argument("", "where the server is now", metavar="URL")
     restart: bool = argument(False, "discard what an interrupted run kept")
-    report: Path | None = argument(None, "write the quality report as JSON", metavar="FILE")
+    report: Path | None = argument(None, "write the quality report as JSON")
 
     def run(self) -> int:
-        """Retrieve, write, report."""
-        from twowiki.retrieval.arc_da_contexts import Wanted, render_quality, report_quality
-        from twowiki.retrieval.index import SentenceIndex
-
         wanted = Wanted(self.query, self.sentences, self.near, self.keep_copies)
         index = SentenceIndex(self.index, server=self.server)
         items = self._read_items()
@@ -130,8 +132,6 @@ class RetrieveCommand:
 
     def _retrieve(self, index: Any, items: list[Any], wanted: Any) -> list[dict[str, Any]]:
         """Return each question's record, those that an interrupted run kept included."""
-        from twowiki.retrieval.arc_da_contexts import batches, find_contexts, to_record
-
         identity = {**wanted._asdict(), "kind": self.kind, "index": index.short_hash}
         path = Path(f"{self.out}.unfinished")
         journal = Journal(path, identity, key="question_id", restart=self.restart)
@@ -153,9 +153,6 @@ class RetrieveCommand:
         Raises:
             DataError: there is none.
         """
-        from twowiki.arc_da.sources import read_gold_questions, read_multiple_choice
-        from twowiki.data.splits import split_named
-
         if self.kind == "da":
             return list(read_gold_questions(self.questions, split=self.split).values())
         wanted = {"validation": "dev"}.get(split_named(self.split or ""), self.split)
@@ -167,8 +164,6 @@ class RetrieveCommand:
 
 def _as_direct(item: Question | MultipleChoice) -> Question:
     """Return a question with gold answers for the report: of multiple choice the right option."""
-    from twowiki.arc_da.schema import Question
-
     if isinstance(item, Question):
         return item
     key = item.key_text

@@ -7,20 +7,47 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from twowiki._version import __version__
+from twowiki.arc_da import sources, statistics
+from twowiki.arc_da.metric import report as reports
+from twowiki.arc_da.metric.comparison import compare_systems, render_comparison
+from twowiki.arc_da.metric.multiple_choice import render_choices, score_choices
+from twowiki.arc_da.metric.report import without_choice_golds
+from twowiki.arc_da.metric.scoring import EXTRAS, score_all
+from twowiki.arc_da.predictions import read_answers, read_ids
+from twowiki.arc_da.schema import Question
+from twowiki.arc_da.sources import read_gold_questions, read_multiple_choice
+from twowiki.data.splits import split_named
 from twowiki.errors import DataError, require_file
-from twowiki.io.arguments import argument, settings_of
-from twowiki.io.files import locked, refuse_edited, write_json, write_json_lines, write_together
-
-if TYPE_CHECKING:
-    from twowiki.arc_da.schema import Question
+from twowiki.human import metric_agreement
+from twowiki.human.agreement import without_nan
+from twowiki.human.pseudonyms import pseudonym, read_secret
+from twowiki.human.ratings import read_ratings
+from twowiki.human.scores import HumanSettings, render_scores, score_experts, score_ratings
+from twowiki.human.tasks import (
+    RATINGS,
+    make_tasks,
+    merge_ratings,
+    rating_task_files,
+    read_key,
+    read_task_ratings,
+)
+from twowiki.io.arguments import argument, positional, settings_of
+from twowiki.io.files import (
+    locked,
+    refuse_edited,
+    sha256_of,
+    write_json,
+    write_json_lines,
+    write_together,
+)
 
 GOLD = "ARC-DA: a file, the release's folder or its zip"
-ANSWERS = "the system's answers: .jsonl, .json, .csv, .tsv, .txt"
+ANSWER_FILES = "the system's answers: .jsonl, .json, .csv, .tsv, .txt"
+ARC_PARTS = ("train", "dev", "test")
 SPLIT = "train, dev or test, if the gold has several splits"
-EXTRAS = ("exact_match", "contains", "f1_folded", "rougeL_unicode", "rougeL_no_stem")
-ARC_SPLITS = ("train", "dev", "test")
 
 
 def utf8_text(value: str) -> str:
@@ -56,7 +83,7 @@ class BootstrapOptions:
 
     resamples: int = argument(10_000, "bootstrap resamples", minimum=1)
     seed: int = argument(0, "seed of every draw", minimum=0)
-    out: Path | None = argument(None, "write the report as JSON", metavar="FILE")
+    out: Path | None = argument(None, "write the report as JSON")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +96,7 @@ class ArcDaStatsCommand:
       twowiki arc-da stats ARC-DA-v1.1 --arc ARC-V1-Feb2018-2
     """
 
-    source: str = argument(help=GOLD, positional=True)
+    source: str = positional(GOLD)
     split: str | None = argument(None, "train, dev or test (default: all)")
     arc: list[str] = argument(
         [], "ARC's files, to join the options", flag=("arc", "arc_dir"), metavar="DIR", nargs="+"
@@ -79,13 +106,9 @@ class ArcDaStatsCommand:
         "knowledge and reasoning types by id: print their shares (and ARC's, with --arc)",
         metavar="FILE",
     )
-    json: Path | None = argument(None, "write the counts as JSON too", metavar="FILE")
+    json: Path | None = argument(None, "write the counts as JSON too")
 
     def run(self) -> int:
-        """Print the table; return 1 if an id is repeated."""
-        from twowiki.arc_da import sources, statistics
-        from twowiki.data.splits import split_named
-
         originals = sources.read_multiple_choice(self.arc) if self.arc else []
         arc = sources.index_by_id(originals) if self.arc else None
         splits = list(sources.find_question_splits(self.source))
@@ -125,8 +148,8 @@ class ArcDaScoreCommand(BootstrapOptions):
       twowiki arc-da score mine.jsonl dev.jsonl --versus other.jsonl --out report.json
     """
 
-    predictions: str = argument(help=ANSWERS, positional=True)
-    gold: str = argument(help=GOLD, positional=True)
+    predictions: str = positional(ANSWER_FILES)
+    gold: str = positional(GOLD)
     split: str | None = argument(None, SPLIT)
     subset: str | None = argument(None, "score only the ids listed in this file", metavar="FILE")
     versus: list[str] = argument(
@@ -135,7 +158,7 @@ class ArcDaScoreCommand(BootstrapOptions):
     also: list[str] = argument(
         [],
         f"metrics beside F1 and ROUGE-L, never instead of them: {', '.join(EXTRAS)}",
-        choices=EXTRAS,
+        choices=tuple(EXTRAS),
         metavar="METRIC",
         nargs="+",
     )
@@ -155,16 +178,10 @@ class ArcDaScoreCommand(BootstrapOptions):
     )
     confidence: float = argument(0.95, "confidence of the intervals", above=0, below=1)
     rounds: int = argument(10_000, "rounds of the paired test", minimum=1)
-    rows: Path | None = argument(None, "write one record per question (.jsonl)", metavar="FILE")
+    rows: Path | None = argument(None, "write one record per question (.jsonl)")
     command: tuple[str, ...] = argument((), flag=False)
 
     def run(self) -> int:
-        """Score, print the table, write the files."""
-        from twowiki.arc_da.metric import report as reports
-        from twowiki.arc_da.metric.comparison import compare_systems, render_comparison
-        from twowiki.arc_da.predictions import read_answers
-        from twowiki.human.agreement import without_nan
-
         extras = tuple(dict.fromkeys(self.also))
         settings = settings_of(reports.ArcDaSettings, self, extras=extras)
         everything, questions = self._read_gold()
@@ -195,10 +212,6 @@ class ArcDaScoreCommand(BootstrapOptions):
 
     def _read_gold(self) -> tuple[Mapping[str, Question], Mapping[str, Question]]:
         """Return all of the gold, and the questions to be scored."""
-        from twowiki.arc_da import sources
-        from twowiki.arc_da.metric.report import without_choice_golds
-        from twowiki.arc_da.predictions import read_ids
-
         splits = sources.find_question_splits(self.gold)
         if self.split is None and len(splits) > 1:
             problem = f"has several splits: {', '.join(splits)}"
@@ -221,9 +234,6 @@ class ArcDaScoreCommand(BootstrapOptions):
 
     def _provenance(self) -> dict[str, Any]:
         """Return the files, versions and command that made the report."""
-        from twowiki._version import __version__
-        from twowiki.io.files import sha256_of
-
         named = [self.predictions, *self.versus, self.gold, *filter(None, [self.subset])]
         return {
             "command": [utf8_text(word) for word in self.command],
@@ -243,18 +253,13 @@ class ChoiceScoreCommand(BootstrapOptions):
       twowiki arc-da mc-score predictions.jsonl ARC-V1-Feb2018-2 --part dev
     """
 
-    predictions: str = argument(help=ANSWERS, positional=True)
-    arc: list[str] = argument(help="ARC's files, folder or zip", positional=True)
-    part: list[str] = argument([], "only these splits", choices=ARC_SPLITS, nargs="+")
+    predictions: str = positional(ANSWER_FILES)
+    arc: list[str] = positional("ARC's files, folder or zip")
+    part: list[str] = argument([], "only these splits", choices=ARC_PARTS, nargs="+")
     method: str = argument("unifiedqa", "see above", choices=("unifiedqa", "robust", "label"))
-    rows: Path | None = argument(None, "write one record per question (.jsonl)", metavar="FILE")
+    rows: Path | None = argument(None, "write one record per question (.jsonl)")
 
     def run(self) -> int:
-        """Print accuracies."""
-        from twowiki.arc_da.metric.multiple_choice import render_choices, score_choices
-        from twowiki.arc_da.predictions import read_answers
-        from twowiki.arc_da.sources import read_multiple_choice
-
         everything = [
             question
             for question in read_multiple_choice(self.arc)
@@ -293,8 +298,8 @@ class RateExportCommand:
       twowiki arc-da rate-export rating ARC-DA-v1.1 --split dev --system t5=t5.jsonl uqa=uqa.jsonl
     """
 
-    out: Path = argument(help="folder for the tasks", positional=True)
-    gold: str = argument(help=GOLD, positional=True)
+    out: Path = positional("folder for the tasks")
+    gold: str = positional(GOLD)
     split: str | None = argument(None, SPLIT)
     system: list[str] = argument([], "systems' answers", metavar="NAME=FILE", nargs="+")
     gold_system: bool = argument(False, "rate gold answers as a system")
@@ -305,11 +310,6 @@ class RateExportCommand:
     force: bool = argument(False, "overwrite tasks and ratings")
 
     def run(self) -> int:
-        """Write the tasks."""
-        from twowiki.arc_da.predictions import read_answers
-        from twowiki.arc_da.sources import read_gold_questions
-        from twowiki.human.tasks import make_tasks, rating_task_files
-
         gold = read_gold_questions(self.gold, split=self.split)
         questions = {record: question for record, question in gold.items() if question.has_gold}
         if self.sample:
@@ -333,7 +333,6 @@ class RateExportCommand:
         return 0
 
     def _write(self, files: Mapping[str, str]) -> None:
-        from twowiki.human.tasks import RATINGS
 
         self.out.mkdir(parents=True, exist_ok=True)
         with locked(self.out):
@@ -355,16 +354,11 @@ class RateImportCommand:
       twowiki arc-da rate-import rating rating/ratings.csv --rater kim
     """
 
-    folder: Path = argument(help="the folder that rate-export made", positional=True)
-    files: list[str] = argument(help="filled sheets, or exports of Label Studio", positional=True)
+    folder: Path = positional("the folder that rate-export made")
+    files: list[str] = positional("filled sheets, or exports of Label Studio")
     rater: str = argument("", "who rated, if the file does not say it")
 
     def run(self) -> int:
-        """Merge the ratings."""
-        from twowiki.human.pseudonyms import pseudonym, read_secret
-        from twowiki.human.ratings import read_ratings
-        from twowiki.human.tasks import RATINGS, merge_ratings, read_key, read_task_ratings
-
         command = f"twowiki arc-da rate-export {self.folder} GOLD --system NAME=FILE"
         key_file = require_file(self.folder / "key.jsonl", f"Make the tasks with: {command}")
         with locked(self.folder):
@@ -401,7 +395,7 @@ class GenieCommand(BootstrapOptions):
       twowiki arc-da genie rating/ratings.jsonl
     """
 
-    ratings: str = argument(help="ratings, .jsonl or .csv", positional=True)
+    ratings: str = positional("ratings, .jsonl or .csv")
     over: str = argument(
         "two_way",
         "what the bootstrap draws: items, raters, or both",
@@ -418,11 +412,6 @@ class GenieCommand(BootstrapOptions):
     cut_off: float = argument(0.999, "probability to exclude at", minimum=0, maximum=1)
 
     def run(self) -> int:
-        """Print the scores, the agreement, the excluded raters."""
-        from twowiki.human.agreement import without_nan
-        from twowiki.human.ratings import read_ratings
-        from twowiki.human.scores import HumanSettings, render_scores, score_ratings
-
         if self.detector == "component" and self.components < 2:
             raise DataError("--detector component needs --components 2 or more")
         try:
@@ -456,14 +445,9 @@ class ExpertCommand(BootstrapOptions):
       twowiki arc-da expert expert.csv
     """
 
-    ratings: str = argument(help="ratings, .jsonl or .csv", positional=True)
+    ratings: str = positional("ratings, .jsonl or .csv")
 
     def run(self) -> int:
-        """Print the scores and the disagreements."""
-        from twowiki.human.agreement import without_nan
-        from twowiki.human.ratings import read_ratings
-        from twowiki.human.scores import HumanSettings, render_scores, score_experts
-
         settings = HumanSettings(resamples=self.resamples, seed=self.seed)
         try:
             report = score_experts(read_ratings(self.ratings, expert=True), settings)
@@ -493,21 +477,13 @@ class MetricAgreementCommand(BootstrapOptions):
       twowiki arc-da metric-agreement rating/ratings.jsonl --gold dev.jsonl --system t5=t5.jsonl
     """
 
-    judgments: str = argument(help="a table with credit columns, or ratings", positional=True)
+    judgments: str = positional("a table with credit columns, or ratings")
     gold: str | None = argument(None, "ARC-DA's gold, for ratings")
     split: str | None = argument(None, SPLIT)
     system: list[str] = argument([], "the rated files, for ratings", metavar="NAME=FILE", nargs="+")
     resamples: int = argument(1000, "bootstrap resamples", minimum=1)
 
     def run(self) -> int:
-        """Print systems' means and the metrics' correlations with people."""
-        from twowiki.arc_da.metric.scoring import score_all
-        from twowiki.arc_da.predictions import read_answers
-        from twowiki.arc_da.sources import read_gold_questions
-        from twowiki.human import metric_agreement
-        from twowiki.human.agreement import without_nan
-        from twowiki.human.ratings import read_ratings
-
         gold_from = "the release's gold answers"
         skipped: dict[str, int] = {}
         if self.gold:

@@ -7,9 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from twowiki.data.schema import types_of
+from twowiki.data.sources import examples_of, read_examples
+from twowiki.data.splits import find_splits, guess_config
+from twowiki.data.statistics import compute_statistics
+from twowiki.data.validation import validate
 from twowiki.errors import DataError
-from twowiki.io.arguments import argument
+from twowiki.io.arguments import argument, positional
 from twowiki.io.files import progress, write_json, write_json_lines, write_text
+from twowiki.retrieval.corpus import build_corpus, build_qrels, score_rankings
+from twowiki.retrieval.rankings import read_rankings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +37,8 @@ class ExportCommand:
     An interrupted export continues where it stopped; other configs in OUT are kept.
     """
 
-    source: str = argument(help="a release's zip, a file, or a folder of files", positional=True)
-    out: Path = argument(help="the folder to write", positional=True)
+    source: str = positional("a release's zip, a file, or a folder of files")
+    out: Path = positional("the folder to write")
     config: str | None = argument(
         None,
         "data_ids_april7, data_ids, data, hotpotqa or arc_da (default: guessed from the source's "
@@ -45,7 +52,6 @@ class ExportCommand:
     )
 
     def run(self) -> int:
-        """Export, and print how many rows were written."""
         from twowiki.builder.export import SHARD_ROWS, export
 
         shard_rows = self.shard_rows or SHARD_ROWS
@@ -73,15 +79,12 @@ class ValidateCommand:
     questions: hidden gold, another number of evidences).
     """
 
-    source: str = argument(help="a release's zip, a file, or a folder of files", positional=True)
+    source: str = positional("a release's zip, a file, or a folder of files")
     config: str | None = argument(None, "the release, or hotpotqa", metavar="NAME")
     output: Path | None = argument(None, "also write the findings, with all ids, as JSON")
     strict: bool = argument(False, "exit with 1 if anything was found")
 
     def run(self) -> int:
-        """Validate, and print the findings."""
-        from twowiki.data.validation import validate
-
         findings = validate(self.source, self.config)
         print(findings.render())
         if self.output:
@@ -100,7 +103,7 @@ class StatsCommand:
     Lengths are whitespace words. Splits are read one after the other, as streams.
     """
 
-    source: str = argument(help="a release's zip, a file, or a folder of files", positional=True)
+    source: str = positional("a release's zip, a file, or a folder of files")
     config: str | None = argument(
         None, "the release, or hotpotqa (default: guessed from the source)", metavar="NAME"
     )
@@ -108,12 +111,6 @@ class StatsCommand:
     output: Path | None = argument(None, "also write the tables as JSON")
 
     def run(self) -> int:
-        """Count, and print the tables."""
-        from twowiki.data.schema import types_of
-        from twowiki.data.sources import read_examples
-        from twowiki.data.splits import find_splits, guess_config
-        from twowiki.data.statistics import compute_statistics
-
         config = self.config or guess_config(self.source)
         if config == "arc_da":
             raise DataError("ARC-DA has tables of its own", remedy="Use `twowiki arc-da stats`")
@@ -145,14 +142,10 @@ class CorpusCommand(Selection):
       twowiki corpus dev.json corpus/
     """
 
-    source: str = argument(help="a file, a release's zip, or a folder", positional=True)
-    output: Path = argument(help="the folder to write", positional=True, metavar="OUT")
+    source: str = positional("a file, a release's zip, or a folder")
+    output: Path = positional("the folder to write", metavar="OUT")
 
     def run(self) -> int:
-        """Write the corpus, and print its counts."""
-        from twowiki.data.sources import examples_of
-        from twowiki.retrieval.corpus import build_corpus
-
         queries: list[dict[str, str]] = []
 
         def examples() -> Iterator[Any]:
@@ -187,15 +180,11 @@ class QrelsCommand(Selection):
       twowiki qrels dev.json corpus/qrels/validation.tsv
     """
 
-    source: str = argument(help="a file, a release's zip, or a folder, with gold", positional=True)
-    output: Path = argument(help="the file to write", positional=True, metavar="OUT")
+    source: str = positional("a file, a release's zip, or a folder, with gold")
+    output: Path = positional("the file to write", metavar="OUT")
     trec: bool = argument(False, "write TREC's form (id 0 document 1)")
 
     def run(self) -> int:
-        """Write the judgments, and print their counts."""
-        from twowiki.data.sources import examples_of
-        from twowiki.retrieval.corpus import build_qrels
-
         qrels = build_qrels(examples_of(self.source, self.config, self.split))
         pairs = [(query, document) for query, found in qrels.relevant.items() for document in found]
         if self.trec:
@@ -219,18 +208,13 @@ class RetrievalCommand(Selection):
       twowiki retrieval ranked.jsonl dev.json --k 2 5 10
     """
 
-    ranked: str = argument(help="the rankings", positional=True)
-    gold: str = argument(help="a file, a release's zip, or a folder, with gold", positional=True)
+    ranked: str = positional("the rankings")
+    gold: str = positional("a file, a release's zip, or a folder, with gold")
     k: list[int] = argument([2, 5, 10], "cutoffs (default: 2 5 10)", minimum=1, nargs="+")
     corpus: str | None = argument(None, "corpus.jsonl, for a TREC run", metavar="FILE")
-    output: Path | None = argument(None, "write the metrics as JSON", metavar="FILE")
+    output: Path | None = argument(None, "write the metrics as JSON")
 
     def run(self) -> int:
-        """Score, and print the metrics."""
-        from twowiki.data.sources import examples_of
-        from twowiki.retrieval.corpus import score_rankings
-        from twowiki.retrieval.rankings import read_rankings
-
         ranked = read_rankings(self.ranked, self.corpus)
         gold = examples_of(self.gold, self.config, self.split)
         metrics = score_rankings(ranked, gold, self.k)

@@ -12,7 +12,7 @@ from typing import Any
 
 from twowiki.errors import DataError, require_file
 from twowiki.generation.settings import GenerateConfig, Resources
-from twowiki.io.arguments import argument, settings_of
+from twowiki.io.arguments import argument, positional, settings_of
 from twowiki.worlds.settings import WorldConfig, parse_world
 
 TIERS = (
@@ -43,7 +43,6 @@ class GenerateCommand(GenerateConfig, Resources):
     out: Path = argument(help="the folder to write", metavar="DIR")
 
     def run(self) -> int:
-        """Generate, and print what was written."""
         from twowiki.builder.generate import generate
 
         work = self.work or self.out / "work"
@@ -107,7 +106,6 @@ class WorldCommand(WorldConfig):
     difficulty: Path | None = argument(None, "measure this generated folder instead", metavar="DIR")
 
     def run(self) -> int:
-        """Write a world, or measure a data set."""
         if self.difficulty is not None:
             from twowiki.generation.difficulty import (
                 measure_difficulty,
@@ -142,12 +140,11 @@ class VerifyCommand:
     workers. The exit code is 0 if everything is equal, 1 if anything differs.
     """
 
-    one: Path = argument(help="the first run's folder", positional=True, metavar="A")
-    two: Path = argument(help="the second run's folder", positional=True, metavar="B")
+    one: Path = positional("the first run's folder", metavar="A")
+    two: Path = positional("the second run's folder", metavar="B")
     quiet: bool = argument(False, "print only differences")
 
     def run(self) -> int:
-        """Print one line per comparison."""
         from twowiki.generation.run_comparison import compare_runs
 
         different = 0
@@ -173,16 +170,13 @@ class ExplainCommand:
     DIR is the --out of `twowiki generate`.
     """
 
-    sample_id: str | None = argument(
-        None, "a sample's _id, or the start of it", positional=True, metavar="ID"
-    )
+    sample_id: str | None = positional("a sample's _id, or the start of it", None, metavar="ID")
     run_dir: Path = argument(Path(), "the run (default: this folder)", flag="run", metavar="DIR")
-    against: Path | None = argument(None, "expected samples to look for", metavar="FILE")
+    against: Path | None = argument(None, "expected samples to look for")
     work: Path | None = argument(None, "the run's --work, if it was not DIR/work", metavar="DIR")
     json: bool = argument(False, "print JSON")
 
     def run(self) -> int:
-        """Explain one sample, or compare with expected ones."""
         if (self.sample_id is None) == (self.against is None):
             raise DataError("needs a sample's id or --against FILE, and not both")
         return self._explain() if self.against is None else self._recover(self.against)

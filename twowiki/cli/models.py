@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from twowiki.cli.predict_text import PredictOptions, predict_with_text
 from twowiki.errors import DataError
-from twowiki.io.arguments import argument
+from twowiki.io.arguments import argument, positional
 from twowiki.io.files import progress, replacing, write_json, write_json_lines, write_text
 from twowiki.io.journal import Journal
 
@@ -46,7 +46,6 @@ class PredictCommand(PredictOptions):
     """
 
     def run(self) -> int:
-        """Predict; return the exit code."""
         paths = ([] if self.model is None else [self.model]) + self.paths
         if len(paths) != 3:
             found = "no --model" if self.model is None else f"--model {self.model}"
@@ -187,19 +186,15 @@ class PushCommand:
     `hf auth login` or of HF_TOKEN; it is never shown. A metric and a demo become Spaces.
     """
 
-    kind: str = argument(
-        help="what the folder contains",
+    kind: str = positional(
+        "what the folder contains",
         choices=("model", "dataset", "metric", "demo"),
-        positional=True,
     )
-    folder: str = argument(
-        help="the folder (of a model, or of a run with a model in best/)",
-        positional=True,
+    folder: str = positional(
+        "the folder (of a model, or of a run with a model in best/)",
         metavar="DIR",
     )
-    repo: str = argument(
-        help="repository as owner/name; created if it does not exist", positional=True
-    )
+    repo: str = positional("repository as owner/name; created if it does not exist")
     private: bool = argument(False, "make the repository private")
     revision: str | None = argument(None, "branch to commit to (default: main)")
     create_pr: bool = argument(False, "open a pull request instead of committing")
@@ -207,7 +202,6 @@ class PushCommand:
     dry_run: bool = argument(False, "check, and list what would be sent; send nothing")
 
     def run(self) -> int:
-        """Push, or list what would be pushed; return the exit code."""
         from twowiki.hub.push import plan_push, push
 
         if self.dry_run:
@@ -271,16 +265,11 @@ class CardCommand:
     unless it is named as OUT.
     """
 
-    run_dir: Path = argument(
-        help="folder of a run, or of a saved model", positional=True, metavar="RUN"
-    )
-    out: Path | None = argument(
-        None, "file to write instead of the model's README.md", positional=True
-    )
+    run_dir: Path = positional("folder of a run, or of a saved model", metavar="RUN")
+    out: Path | None = positional("file to write instead of the model's README.md", None)
     repo: str | None = argument(None, "repository that the card's examples load, as owner/name")
 
     def run(self) -> int:
-        """Write the card; return the exit code."""
         from twowiki.hub.model_card import REPO_PLACEHOLDER, make_card, write_model_card
         from twowiki.models.auto import model_folder
 
@@ -308,8 +297,8 @@ class ConvertCommand:
     `from_pretrained` opens; predicting with it needs spaCy, whose tokenizer theirs is.
     """
 
-    checkpoint: Path | None = argument(None, "their model.pt", positional=True)
-    out: Path | None = argument(None, "folder to write", positional=True)
+    checkpoint: Path | None = positional("their model.pt", None)
+    out: Path | None = positional("folder to write", None)
     word_index: str | None = argument(
         None,
         "their word2idx file (default: word2idx.json, or idx_word2idx.json, beside CHECKPOINT or "
@@ -326,7 +315,6 @@ class ConvertCommand:
     )
 
     def run(self) -> int:
-        """Convert or compare; return the exit code."""
         if self.check:
             return _compare_outputs(self.check)
         if self.checkpoint is None or self.out is None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twowiki.errors import DataError
-from twowiki.io.arguments import argument
+from twowiki.io.arguments import argument, positional
 from twowiki.io.files import write_json, write_json_lines
 
 if TYPE_CHECKING:
@@ -25,9 +25,7 @@ QUESTIONS_PER_BATCH = 8
 class PredictOptions:
     """The options of a prediction, whatever the model."""
 
-    paths: list[str] = argument(
-        help="MODEL DATA OUT; or DATA OUT after --model MODEL", positional=True, metavar="PATH"
-    )
+    paths: list[str] = positional("MODEL DATA OUT; or DATA OUT after --model MODEL", metavar="PATH")
     model: str | None = argument(None, "folder of a saved model, or a hub repository")
     split: str | None = argument(None, "split of DATA, if it has several")
     config: str | None = argument(None, "config of DATA, if its name does not show it")
@@ -36,7 +34,7 @@ class PredictOptions:
     )
     part: int = argument(480, "examples per part that is kept", minimum=1)
     scores: Path | None = argument(
-        None, "also write every score and span, one JSON line per question", metavar="FILE"
+        None, "also write every score and span, one JSON line per question"
     )
     device: str | None = argument(None, "cpu, cuda, cuda:1, ... (default: cuda if there is one)")
     revision: str = argument("", "revision of a hub model")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from twowiki.cli.data import Selection
 from twowiki.errors import DataError
-from twowiki.io.arguments import argument, settings_of
+from twowiki.io.arguments import argument, positional, settings_of
 from twowiki.io.files import progress, write_json, write_json_lines, write_text
 from twowiki.metric.settings import ScoreSettings
 
@@ -44,22 +44,19 @@ class ScoreCommand(ScoreSettings):
       twowiki score predictions.json dev.json id_aliases.json --by-type --confidence 0.95
     """
 
-    predictions: str = argument(help=PREDICTIONS, positional=True)
-    gold: str = argument(help="the gold: a file, a folder, or a name on the hub", positional=True)
-    aliases: str | None = argument(None, "id_aliases.json: other names by id", positional=True)
+    predictions: str = positional(PREDICTIONS)
+    gold: str = positional("the gold: a file, a folder, or a name on the hub")
+    aliases: str | None = positional("id_aliases.json: other names by id", None)
     compare: str | None = argument(
         None, "another system's predictions, for a paired test", metavar="OTHER"
     )
-    output: Path | None = argument(None, "write the report as JSON", metavar="FILE")
-    per_example: Path | None = argument(
-        None, "write each example's metrics as JSON lines", metavar="FILE"
-    )
+    output: Path | None = argument(None, "write the report as JSON")
+    per_example: Path | None = argument(None, "write each example's metrics as JSON lines")
     json: bool = argument(False, "print the report as JSON instead of tables")
     from_llm: bool = argument(False, FROM_LLM)
     command: tuple[str, ...] = argument((), flag=False)
 
     def run(self) -> int:
-        """Score, print, and write the files."""
         from twowiki.io.records import collector_paused
 
         with collector_paused():
@@ -123,9 +120,9 @@ class ReportCommand(ScoreSettings):
       twowiki report predictions.json dev.json report.html --aliases id_aliases.json
     """
 
-    predictions: str = argument(help=PREDICTIONS, positional=True)
-    gold: str = argument(help="the gold: a file, a folder, or a name on the hub", positional=True)
-    out: Path = argument(help="the page to write (.html)", positional=True)
+    predictions: str = positional(PREDICTIONS)
+    gold: str = positional("the gold: a file, a folder, or a name on the hub")
+    out: Path = positional("the page to write (.html)")
     aliases: str | None = argument(None, "id_aliases.json: other names by id", metavar="FILE")
     run_dir: str | None = argument(
         None,
@@ -151,7 +148,6 @@ class ReportCommand(ScoreSettings):
         super().__post_init__()
 
     def run(self) -> int:
-        """Collect, render and write; print a summary."""
         from twowiki.pages.page import read_run, render_page
 
         if self.out.is_dir():
@@ -194,17 +190,14 @@ class SubmissionCommand(Selection):
       twowiki submission predictions.jsonl test.json submission.json
     """
 
-    predictions: str = argument(help=PREDICTIONS, positional=True)
-    test: str = argument(
-        help="the test split: a file, a release's zip, or a folder", positional=True
-    )
-    output: Path = argument(help="the file to write", positional=True, metavar="OUT")
+    predictions: str = positional(PREDICTIONS)
+    test: str = positional("the test split: a file, a release's zip, or a folder")
+    output: Path = positional("the file to write", metavar="OUT")
     allow_missing: bool = argument(False, "write empty values for missing predictions")
     from_llm: bool = argument(False, FROM_LLM)
     split: str | None = argument("test", "split of a folder or zip", metavar="NAME")
 
     def run(self) -> int:
-        """Check, write, and print what to do next."""
         from twowiki.data.sources import examples_of
         from twowiki.llm.outputs import read_llm_outputs
         from twowiki.metric.predictions import NEXT_STEPS, make_submission, read_predictions
@@ -247,10 +240,8 @@ class PromptCommand(Selection):
       twowiki prompt dev.json prompts.jsonl --form full-context
     """
 
-    source: str = argument(
-        help="the questions: a file, a release's zip, or a folder", positional=True
-    )
-    output: Path = argument(help="the file to write (JSON lines)", positional=True, metavar="OUT")
+    source: str = positional("the questions: a file, a release's zip, or a folder")
+    output: Path = positional("the file to write (JSON lines)", metavar="OUT")
     form: str = argument("full-context", "what the prompt contains", choices=FORMS)
     plain: bool = argument(False, "one text per question instead of chat messages")
     shots: int = argument(0, "demonstrations before the question", minimum=0)
@@ -261,7 +252,6 @@ class PromptCommand(Selection):
     limit: int | None = argument(None, "only the first N questions", minimum=1)
 
     def run(self) -> int:
-        """Write the prompts, and print how many."""
         count = write_json_lines(self.output, self._lines())
         print(f"{count} {self.form} prompts written to {self.output}")
         return 0

@@ -66,6 +66,11 @@ def argument(
     return field(default=default, metadata=metadata)
 
 
+def positional(help: str, default: Any = MISSING, **options: Any) -> Any:
+    """Return a dataclass field that is an argument by position."""
+    return argument(default, help, positional=True, **options)
+
+
 class CommandParser(argparse.ArgumentParser):
     """A parser without abbreviations whose errors are one sentence, raised as `DataError`."""
 
@@ -259,7 +264,7 @@ def _metavar(one: Field[Any], kind: Any) -> str | None:
         return str(one.metadata["metavar"])
     if choices:
         return "{" + ",".join(str(choice) for choice in choices if choice != "") + "}"
-    usual = {int: "N", float: "X", Path: "PATH"}
+    usual = {int: "N", float: "X", Path: "FILE"}
     shown = one.name.upper() if one.metadata.get("positional") else None
     return shown or next((usual[part] for part in (kind, *get_args(kind)) if part in usual), None)
 
