@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModel, AutoModelForQuestionAnswering, AutoTokenizer
 
 from tests.small_encoder import BACKBONES, OTHERS, model_and_records, settings
-from tests.small_model import GOLD_Q1, examples
-from tests.small_model import model_and_windows as baseline_model
-from twowiki.data.schema import Example, Paragraph, Triple
+from tests.small_model import examples
+from twowiki.data.schema import Example
 from twowiki.models.auto import load_model, register_models
 from twowiki.models.backbone import VARIABLE_LENGTHS, read_windows
 from twowiki.models.features import Window
@@ -152,40 +145,6 @@ def test_checkpointed_activations_give_the_same_gradients(kind: str) -> None:
         torch.testing.assert_close(gradients[1][name], gradient, msg=name)
 
 
-def test_half_precision_gives_finite_losses_near_the_full_ones() -> None:
-    model, records = model_and_records("bert", examples()[:3])
-    batch = batch_of(model, records)
-    full = model(**batch)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        half = model(**batch)
-    half.loss.backward()
-    torch.testing.assert_close(half.loss.float(), full.loss, rtol=0.05, atol=0.0)
-    assert half.start_logits.dtype == torch.float
-    assert all(torch.isfinite(p.grad).all() for p in model.parameters() if p.grad is not None)
-
-
-def test_an_absent_object_gives_its_pointer_no_gradient_at_all() -> None:
-    absent = (GOLD_Q1.evidences[0], Triple("Dessa Orrel", "place of birth", "Brinmoor-on-Oru"))
-    model, (record,) = model_and_records("bert", [GOLD_Q1._replace(evidences=absent)])
-    batch = batch_of(model, [record])
-    assert torch.isfinite(model(**batch).loss)
-    batch["object_start_positions"][:] = batch["object_end_positions"][:] = -100
-    output = model(**batch)
-    assert output.losses["object"] == 0
-    assert output.losses["subject"] > 0
-    batch["support_labels"][:] = -100
-    assert model(**batch).losses["support"] == 0
-
-
-def test_a_batch_with_an_empty_question_has_finite_gradients() -> None:
-    given = [GOLD_Q1, GOLD_Q1._replace(question=""), GOLD_Q1._replace(evidences=(), answer=None)]
-    model, records = model_and_records("bert", given)
-    output = model.train()(**batch_of(model, records))
-    assert torch.isfinite(output.loss)
-    output.loss.backward()
-    assert all(torch.isfinite(p.grad).all() for p in model.parameters() if p.grad is not None)
-
-
 @pytest.mark.parametrize("kind", BACKBONES)
 def test_a_saved_model_loads_by_the_auto_classes_and_gives_equal_outputs(
     kind: str, tmp_path: Path
@@ -209,120 +168,6 @@ def test_a_saved_model_loads_by_the_auto_classes_and_gives_equal_outputs(
     given = [(example.question, example.context) for example in examples()[:2]]
     loaded = load_model(folder)
     assert [loaded.predict(*one) for one in given] == [model.predict(*one) for one in given]
-
-
-def test_every_weight_comes_back_and_a_missing_one_is_initialised_alone(tmp_path: Path) -> None:
-    model, _ = model_and_records("bert", examples()[:1])
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.fill_(0.5)
-    model.save_pretrained(tmp_path)
-    weights = load_file(tmp_path / "model.safetensors")
-    lost = ["slots.queries", "fusion.0.attention.query.weight", "norm.bias", "relation_head.weight"]
-    for name in lost:
-        del weights[name]
-    save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
-    again, info = TwoWikiEncoderForMultihopQA.from_pretrained(tmp_path, output_loading_info=True)
-    assert set(info["missing_keys"]) == set(lost)
-    for name, parameter in again.named_parameters():
-        assert torch.isfinite(parameter).all(), name
-        assert bool((parameter == 0.5).all()) is (name not in lost), name
-
-
-def test_a_saved_folder_is_self_contained(tmp_path: Path) -> None:
-    model, _ = model_and_records("bert", examples()[:1])
-    model.save_pretrained(tmp_path)
-    code = {path.name for path in tmp_path.glob("*.py")}
-    assert {"modeling_encoder.py", "configuration_encoder.py", "comparison_answers.py"} <= code
-    for path in tmp_path.glob("*.py"):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            assert not line.startswith(("from twowiki", "import twowiki")), path
-            if line.startswith("from ."):
-                assert f"{line.split()[1][1:]}.py" in code, (path, line)
-    saved = (tmp_path / "config.json").read_text(encoding="utf-8")
-    assert str(tmp_path.parent) not in saved
-    assert (
-        json.loads(saved)["auto_map"]["AutoModel"] == "modeling_encoder.TwoWikiEncoderForMultihopQA"
-    )
-
-
-STRANGER = """
-import json, sys
-from transformers import AutoModel, AutoTokenizer
-assert not any(name.split(".")[0] == "twowiki" for name in sys.modules)
-model = AutoModel.from_pretrained(".", trust_remote_code=True)
-said = model.predict("Who is the mother of Tavik Orrel?", {"Tavik Orrel": "He was born. To Dessa."})
-print(json.dumps([said["answer"], said["sp"], said["evidence"], said["text"]]))
-model.save_pretrained("again")
-"""
-
-
-@pytest.mark.slow
-def test_a_folder_answers_where_this_package_is_not(tmp_path: Path) -> None:
-    model, _ = model_and_records("bert", examples()[:1])
-    folder = tmp_path / "model"
-    model.save_pretrained(folder)
-    model.answer_tokenizer.save_pretrained(folder)
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    environment |= {"HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1"}
-    hidden = tmp_path / "hidden"  # in place of the package: what is imported from it fails
-    (hidden / "twowiki").mkdir(parents=True)
-    (hidden / "twowiki" / "__init__.py").write_text("raise ImportError('not here')")
-    environment["PYTHONPATH"] = str(hidden)
-    done = subprocess.run(
-        [sys.executable, "-c", STRANGER],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
-    context = {"Tavik Orrel": "He was born. To Dessa."}
-    said = model.predict("Who is the mother of Tavik Orrel?", context)
-    expected = [said["answer"], said["sp"], said["evidence"], said["text"]]
-    assert json.loads(done.stdout.splitlines()[-1]) == json.loads(json.dumps(expected))
-    assert (folder / "again" / "modeling_encoder.py").is_file()
-    shutil.rmtree(folder)
-
-
-def test_an_answer_has_the_form_of_the_baselines() -> None:
-    model, _ = model_and_records("bert", examples()[:1])
-    other, _ = baseline_model()
-    mine = model.predict(GOLD_Q1.question, GOLD_Q1.context)
-    theirs = other.predict(GOLD_Q1.question, GOLD_Q1.context)
-    assert mine.keys() == theirs.keys()
-    assert mine["text"] == theirs["text"]
-    assert [(s["title"], s["sent_id"]) for s in mine["sentences"]] == [
-        (s["title"], s["sent_id"]) for s in theirs["sentences"]
-    ]
-    for triple in mine["triples"]:
-        start, end = triple["subject_span"]
-        assert mine["text"][start:end] == triple["subject"]
-        assert triple["relation"] in model.config.relations
-    assert all(sent_id >= 0 for _, sent_id in mine["sp"])
-
-
-def test_questions_that_cannot_be_answered_get_nothing_or_a_reason() -> None:
-    model, _ = model_and_records("bert", examples()[:1])
-    hollow = GOLD_Q1._replace(context=(Paragraph("", ("",)),))
-    (said,) = model.answer([hollow])
-    assert (said.answer, said.supporting_facts, said.evidences) == ("", [], [])
-    with pytest.raises(ValueError, match="no text"):
-        model.predict("Who?", [("", "")])
-    model.answer_tokenizer = None
-    with pytest.raises(ValueError, match="tokenizer"):
-        model.predict("Who?", [("A", "b.")])
-
-
-def test_a_very_long_context_is_read_whole() -> None:
-    model, _ = model_and_records("bert", examples()[:1], window_tokens=64, window_stride=8)
-    context = [(f"Title {n}", [f"Sentence {k} of number {n}. " * 6 for k in range(3)])
-               for n in range(30)]  # fmt: skip
-    said = model.predict("Which one?", context)
-    assert len(said["sentences"]) == 90
-
-
-def test_support_above_the_threshold_is_real_sentences_only() -> None:
-    model, _ = model_and_records("bert", [GOLD_Q1], support_threshold=-1.0)
-    said = model.predict(GOLD_Q1.question, GOLD_Q1.context)
-    assert said["sp"] == [("Tavik Orrel", 0), ("Dessa Orrel", 0), ("Dessa Orrel", 1)]
 
 
 def test_a_sentence_is_its_marker_and_the_mean_of_its_own_tokens() -> None:
