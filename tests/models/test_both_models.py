@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.small_model import GOLD_Q1, examples
-from twowiki.data.schema import Paragraph, Triple
+from twowiki.data.schema import Triple
 
 if TYPE_CHECKING:
     from tests.models.conftest import Family
@@ -251,7 +251,7 @@ def test_support_above_the_threshold_is_real_sentences_only(family: Family) -> N
 
 def test_questions_that_cannot_be_answered_get_nothing_or_a_reason(family: Family) -> None:
     model, _ = family.make(examples()[:1])
-    hollow = GOLD_Q1._replace(context=(Paragraph("", ("",)),))
+    hollow = GOLD_Q1._replace(context=())
     (answer,) = model.answer([hollow])
     assert (answer.answer, answer.evidences) == ("", [])
     with pytest.raises(ValueError, match="no text"):
