@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from twowiki.cli.options import Selection
 from twowiki.data.schema import types_of
 from twowiki.data.sources import examples_of, read_examples
 from twowiki.data.splits import find_splits, guess_config
@@ -17,14 +18,6 @@ from twowiki.io.arguments import argument, positional
 from twowiki.io.files import progress, write_json, write_json_lines, write_text
 from twowiki.retrieval.corpus import build_corpus, build_qrels, score_rankings
 from twowiki.retrieval.rankings import read_rankings
-
-
-@dataclass(frozen=True, kw_only=True)
-class Selection:
-    """The options that choose a split of a data set."""
-
-    config: str | None = argument(None, "config of a folder, zip or hub data set", metavar="NAME")
-    split: str | None = argument(None, "split of it (default: validation)", metavar="NAME")
 
 
 @dataclass(frozen=True, kw_only=True)

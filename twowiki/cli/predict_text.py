@@ -9,8 +9,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from twowiki.cli.options import PromptOptions
 from twowiki.errors import DataError
-from twowiki.io.arguments import argument, positional
+from twowiki.io.arguments import argument, positional, settings_of
 from twowiki.io.files import write_json, write_json_lines
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ QUESTIONS_PER_BATCH = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class PredictOptions:
+class PredictOptions(PromptOptions):
     """The options of a prediction, whatever the model."""
 
     paths: list[str] = positional("MODEL DATA OUT; or DATA OUT after --model MODEL", metavar="PATH")
@@ -43,20 +44,10 @@ class PredictOptions:
     task: str | None = argument(
         None, "prompt in this data set's form", choices=("arc_da", "two_wiki"), group=TEXT
     )
-    shots: int = argument(0, "demonstrations before each question", minimum=0, group=TEXT)
-    shots_from: str | None = argument(
-        None, "their source, e.g. the training split", metavar="FILE", group=TEXT
-    )
     contexts: list[str] = argument(
         [], "arc_da: sentences of `twowiki arc-da retrieve`", metavar="FILE", nargs=1, group=TEXT
     )
     sentences: int = argument(10, "arc_da: largest number", minimum=1, group=TEXT)
-    form: str = argument(
-        "full-context",
-        "two_wiki",
-        choices=("closed-book", "gold-context", "full-context"),
-        group=TEXT,
-    )
     max_new_tokens: int | None = argument(
         None, "longest output (default: 32; two_wiki 256)", minimum=1, group=TEXT
     )
@@ -66,7 +57,6 @@ class PredictOptions:
     max_prompt_tokens: int = argument(
         0, "longest prompt; 0 = as long as the model allows", minimum=0, group=TEXT
     )
-    limit: int | None = argument(None, "only the first N questions", minimum=1, group=TEXT)
     dtype: str = argument(
         "auto",
         "auto: bfloat16 on a GPU, float32 elsewhere",
@@ -74,7 +64,6 @@ class PredictOptions:
         group=TEXT,
     )
     chat: str = argument("auto", "use the chat template", choices=("auto", "yes", "no"), group=TEXT)
-    seed: int = argument(0, "seed of the demonstrations' choice", group=TEXT)
     data: str = argument("", flag=False)
     out: str = argument("", flag=False)
 
@@ -85,13 +74,7 @@ def predict_with_text(options: PredictOptions) -> int:
     from twowiki.text2text.prediction import LoadOptions, ask_all, load_speaker, longest_prompt
 
     _check(options)
-    loading = LoadOptions(
-        options.revision,
-        options.trust_remote_code,
-        options.device or "",
-        options.dtype,
-        options.chat,
-    )
+    loading = settings_of(LoadOptions, options, device=options.device or "")
     speaker = load_speaker(str(options.model), loading)
     form = speaker.form or {}
     usual = form.get("max_new_tokens", 256 if options.task == "two_wiki" else 32)

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from twowiki.cli.data import Selection
+from twowiki.cli.options import PromptOptions, Selection
 from twowiki.errors import DataError
 from twowiki.io.arguments import argument, positional, settings_of
 from twowiki.io.files import progress, write_json, write_json_lines, write_text
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from twowiki.metric.report import Report
 
 LARGEST_HELD = 1 << 24  # bytes of a gold file that are read at once; a larger one is streamed
-FORMS = ("closed-book", "gold-context", "full-context")
 PREDICTIONS = "the system's predictions (.json, .jsonl, .gz)"
 FROM_LLM = (
     "PREDICTIONS is a language model's raw output, one JSON object per line: "
@@ -224,7 +223,7 @@ class SubmissionCommand(Selection):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PromptCommand(Selection):
+class PromptCommand(PromptOptions, Selection):
     """Write prompts for a language model: one line {"id", "messages"} (or "prompt") per question.
 
     Forms: closed-book (only the question), gold-context (the paragraphs that are needed),
@@ -242,14 +241,7 @@ class PromptCommand(Selection):
 
     source: str = positional("the questions: a file, a release's zip, or a folder")
     output: Path = positional("the file to write (JSON lines)", metavar="OUT")
-    form: str = argument("full-context", "what the prompt contains", choices=FORMS)
     plain: bool = argument(False, "one text per question instead of chat messages")
-    shots: int = argument(0, "demonstrations before the question", minimum=0)
-    shots_from: str | None = argument(
-        None, "where the demonstrations come from, e.g. train.json", metavar="FILE"
-    )
-    seed: int = argument(0, "seed of the demonstrations' choice")
-    limit: int | None = argument(None, "only the first N questions", minimum=1)
 
     def run(self) -> int:
         count = write_json_lines(self.output, self._lines())
