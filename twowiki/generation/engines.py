@@ -12,6 +12,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -100,9 +101,10 @@ class DuckDBEngine:
             f"SET memory_limit = '{self.memory}'",
             f"SET threads = {self.threads}",
             f"SET temp_directory = {_quoted(self.scratch)}",
-            "SET enable_progress_bar = false",
         ):
             connection.execute(statement).fetchall()
+        with suppress(duckdb.InvalidInputException):  # in a notebook without ipywidgets it has none
+            connection.execute("SET enable_progress_bar = false").fetchall()
         return connection
 
     def sql(
