@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twowiki.data.dates import MONTH_NAMES
 from twowiki.generation.dates import (
-    MONTH_NAMES,
     WikidataDate,
     date_of_key,
     interval,

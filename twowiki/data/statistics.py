@@ -6,20 +6,14 @@ the paper's (section 3.3) are Wikidata's "instance of", which a record does not 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from twowiki.data.dates import DATE
 from twowiki.data.schema import Example
 
-_MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
-_DATE = re.compile(
-    rf"(?:\d{{1,2}}\s+{_MONTH}|{_MONTH}(?:\s+\d{{1,2}},?)?)?\s*,?\s*\d{{1,4}}(?:\s*(?:BC|AD|BCE|CE))?"
-    rf"|\d{{1,2}}\s+{_MONTH}|{_MONTH}\s+\d{{1,2}}",
-    re.IGNORECASE,
-)
 ANSWER_CLASSES = ("yes", "no", "date", "named in the question", "other", "hidden")
 
 
@@ -30,7 +24,7 @@ def answer_class(example: Example) -> str:
     text = example.answer.strip()
     if text.lower() in ("yes", "no"):
         return text.lower()
-    if _DATE.fullmatch(text):
+    if DATE.fullmatch(text):
         return "date"
     return "named in the question" if text.lower() in example.question.lower() else "other"
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from twowiki.data.dates import MONTH_NAMES
 from twowiki.generation.text import normalize
 
 DAY, MONTH, YEAR = 11, 10, 9
@@ -17,9 +18,6 @@ JULIAN = 1985786
 _TIME = re.compile(r"^([+-]?)(\d{1,16})-(\d\d)-(\d\d)T")
 _LARGEST_YEAR = 99_999
 DATE_BASE = 10**15
-MONTH_NAMES = (
-    "January February March April May June July August September October November December"
-).split()
 
 
 class WikidataDate(NamedTuple):

@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from twowiki.data.dates import MONTH_NAMES
 from twowiki.data.schema import TWO_WIKI_TYPES, Example, Triple
 from twowiki.data.sources import read_examples
 from twowiki.data.splits import find_splits
 from twowiki.errors import DataError
-from twowiki.generation.dates import MONTH_NAMES
 from twowiki.generation.samples import BRIDGE_TYPES, DATE_ID
 from twowiki.generation.single_hop import (
     majority_answers,

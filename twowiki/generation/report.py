@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from twowiki.data.dates import DATE
 from twowiki.data.schema import TWO_WIKI_TYPES, Example
-from twowiki.generation.dates import MONTH_NAMES
 from twowiki.generation.run import GenerationRun
 from twowiki.io.files import write_json, write_text
 from twowiki.io.templates import render_template
@@ -19,21 +19,12 @@ from twowiki.io.templates import render_template
 _SAMPLES_SHOWN = 3
 
 
-def _is_date(text: str) -> bool:
-    words = text.replace(",", " ").split()
-    return (
-        bool(words)
-        and words[-1].isdecimal()
-        and all(word.isdecimal() or word in MONTH_NAMES for word in words)
-    )
-
-
 def answer_type(example: Example, classes: Mapping[str, str]) -> str:
     """Return what an answer is: yes/no, date, or the label of its entity's class."""
     answer = example.answer or ""
     if answer in ("yes", "no"):
         return "yes/no"
-    if example.answer_id is None or _is_date(answer):
+    if example.answer_id is None or DATE.fullmatch(answer):
         return "date"
     return classes.get(example.answer_id, "other")
 

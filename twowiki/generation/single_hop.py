@@ -22,28 +22,21 @@ from typing import NamedTuple
 
 import msgspec
 
+from twowiki.data.dates import DATE
 from twowiki.data.schema import Example, Paragraph
 from twowiki.errors import DataError, require_file
-from twowiki.generation.dates import MONTH_NAMES
 from twowiki.generation.samples import BRIDGE_TYPES, QuestionInContext
 from twowiki.metric.normalization import normalize_answer
 from twowiki.models.text import bare_title
 
 FOLDS = 5
-_MONTH = "|".join(MONTH_NAMES)
-_DATE = re.compile(
-    rf"\d{{1,2}} (?:{_MONTH}) \d{{3,4}}|(?:{_MONTH}) \d{{1,2}}, \d{{3,4}}|\b\d{{3,4}}\b"
-)
 _NAME = re.compile(
     r"[A-ZÀ-ÞĀ-Ž][\w'’.-]*(?:(?: (?:of|the|de|von|van|da|di|la|le|and|for|in|du|del) | )"
     r"[A-ZÀ-ÞĀ-Ž][\w'’.-]*)*"
 )
 _WORDS = re.compile(r"[^\W_]+")
 _PAIR = re.compile(r"^(.*?)(?:, | out of | of films )(.+) (?:or|and) (.+?)\?+ ?$")
-# The shortcuts know more spellings of dates and names.
-_ANY_DATE = re.compile(
-    rf"(?:\d{{1,2}}(?:st|nd|rd|th)? (?:{_MONTH}) |(?:{_MONTH}) (?:\d{{1,2}}, )?|\b)\d{{3,4}}\b"
-)
+# The shortcuts know more spellings of names.
 _ANY_NAME = re.compile(
     r"[^\W\d_a-z][\w'’.-]*(?:(?:,? (?:of|the|de|in|and|&))*,? [^\W\d_a-z][\w'’.-]*)*"
 )
@@ -186,7 +179,7 @@ def _lexical_candidates(question: str, paragraph: Paragraph) -> Iterator[_Candid
         )
     folded = question.casefold()
     for number, sentence in enumerate(paragraph.sentences[:8]):
-        for kind, pattern in (("date", _DATE), ("name", _NAME)):
+        for kind, pattern in (("date", DATE), ("name", _NAME)):
             for match in pattern.finditer(sentence):
                 before = sentence[: match.start()].split()[-2:]
                 known = f"kind={kind} asked={match.group().casefold() in folded}"
@@ -261,7 +254,7 @@ def _answer_kind(example: Example) -> str:
         return "yes/no"
     if example.type not in BRIDGE_TYPES:
         return "compared"
-    return "date" if _ANY_DATE.fullmatch(answer) else example.evidences[-1].relation
+    return "date" if DATE.fullmatch(answer) else example.evidences[-1].relation
 
 
 def majority_answers(examples: Sequence[Example]) -> list[str]:
@@ -296,7 +289,7 @@ def _from_paragraphs(example: Example) -> Iterator[_Candidate]:
     for title, sentences in example.context:
         own = f"title asked {bare_title(title).casefold() in folded}"
         for number, sentence in enumerate(sentences[:6]):
-            for kind, pattern in (("date", _ANY_DATE), ("name", _ANY_NAME)):
+            for kind, pattern in (("date", DATE), ("name", _ANY_NAME)):
                 for match in pattern.finditer(sentence):
                     before = " ".join(sentence[: match.start()].split()[-2:]).casefold()
                     known = f"{kind} asked {match.group().casefold() in folded}"

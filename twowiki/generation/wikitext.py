@@ -11,7 +11,7 @@ import re
 from html import unescape
 from typing import NamedTuple
 
-from twowiki.generation.dates import MONTH_NAMES
+from twowiki.data.dates import MONTH_NAMES
 
 _COMMENT = re.compile(r"<!--.*?-->", re.S)
 _DROPPED_TAG = re.compile(

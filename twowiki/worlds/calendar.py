@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from twowiki.generation.dates import MONTH_NAMES, ordinal
+from twowiki.data.dates import MONTH_NAMES
+from twowiki.generation.dates import ordinal
 from twowiki.worlds.random_draws import Chance
 
 NOW = 2020  # nothing happens later; people who are alive then have no date of death
