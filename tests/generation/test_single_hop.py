@@ -48,6 +48,8 @@ def test_word_f1_is_the_evaluators():
     assert word_f1("The Oru!", "oru") == 1
     assert word_f1("Oru lake", "Oru") == pytest.approx(2 / 3)
     assert word_f1("", "Oru") == 0
+    assert word_f1("Yes!", "yes") == 1
+    assert word_f1("yes", "yes he did") == 0
 
 
 def test_scores_of_ones_own_are_checked(tmp_path: Path):

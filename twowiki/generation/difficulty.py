@@ -38,13 +38,6 @@ _LATER = ("later", "more recently", "younger", "longer", "greater age", "more di
           "more producers")  # fmt: skip
 
 
-def _answer_f1(predicted: str, gold: str) -> float:
-    """Return the F1 of two answers; yes and no count as a whole."""
-    if {"yes", "no"} & {predicted, gold}:
-        return float(normalize_answer(predicted) == normalize_answer(gold))
-    return word_f1(predicted, gold)
-
-
 def read_gold_examples(folder: Path, most: int = _MOST_EXAMPLES) -> list[Example]:
     """Read at most so many examples with gold from a folder, drawn by their ids.
 
@@ -76,7 +69,7 @@ def measure_difficulty(examples: Sequence[Example]) -> dict[str, Any]:
     }
     scores = {
         name: [
-            _answer_f1(text, example.answer or "")
+            word_f1(text, example.answer or "")
             for text, example in zip(answers[name], examples, strict=True)
         ]
         for name in READERS

@@ -26,7 +26,7 @@ from twowiki.data.dates import DATE
 from twowiki.data.schema import Example, Paragraph
 from twowiki.errors import DataError, require_file
 from twowiki.generation.samples import BRIDGE_TYPES, QuestionInContext
-from twowiki.metric.normalization import normalize_answer
+from twowiki.metric.normalization import CLOSED_ANSWERS, normalize_answer
 from twowiki.models.text import bare_title
 
 FOLDS = 5
@@ -51,10 +51,16 @@ class _Candidate(NamedTuple):
 
 
 def word_f1(predicted: str, gold: str) -> float:
-    """Return the F1 of the words of two answers, normalized as the evaluators do."""
-    one, two = normalize_answer(predicted).split(), normalize_answer(gold).split()
-    same = sum((Counter(one) & Counter(two)).values())
-    return 2 * same / (len(one) + len(two)) if same else 0.0
+    """Return the F1 of the words of two answers, as the official evaluator does.
+
+    Answers are normalized; yes and no count as a whole.
+    """
+    one, two = normalize_answer(predicted), normalize_answer(gold)
+    if one != two and CLOSED_ANSWERS & {one, two}:
+        return 0.0
+    words, others = one.split(), two.split()
+    same = (Counter(words) & Counter(others)).total()
+    return 2 * same / (len(words) + len(others)) if same else 0.0
 
 
 def fold_of(key: str) -> int:
