@@ -14,7 +14,7 @@ import twowiki
 from tests.joint_files import ROOT
 from tests.small_model import GOLD_Q1, examples, model_and_windows, reproduced, setting
 from twowiki.errors import DataError
-from twowiki.models.inputs import QUESTION_CHARACTERS, parse_context
+from twowiki.models.inputs import QUESTION_CHARACTERS, parse_paragraphs
 from twowiki.models.prediction import MAX_BATCH_AREA, batch_windows
 
 QUESTION = GOLD_Q1.question
@@ -51,7 +51,7 @@ def folder(model: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_paragraphs_may_come_in_any_usual_form(paragraphs: Any) -> None:
-    assert parse_context(paragraphs) == tuple((title, tuple(said)) for title, said in PAIRS)
+    assert parse_paragraphs(paragraphs) == tuple((title, tuple(said)) for title, said in PAIRS)
 
 
 def test_everything_about_an_answer_is_told(model: Any) -> None:

@@ -190,7 +190,7 @@ def read_index(path: str, size: int) -> list[str]:
     return [names[number] for number in range(size)]
 
 
-class Difference(NamedTuple):
+class OutputDifference(NamedTuple):
     """The largest difference of one output, and whether it is small enough."""
 
     name: str
@@ -198,7 +198,7 @@ class Difference(NamedTuple):
     passed: bool
 
 
-def check_file(path: str | Path) -> list[Difference]:
+def check_file(path: str | Path) -> list[OutputDifference]:
     """Compare our outputs with those in a file of the reference's weights, inputs and outputs."""
     parts = _read_reference(path)
     model = model_of(convert_weights(parts["weights"], path))
@@ -299,12 +299,12 @@ def _named_losses(output: TwoWikiOutput) -> dict[str, Tensor]:
     return {**named, "answer": losses["span"] + losses["answer_type"], "total": output.loss}
 
 
-def _difference(name: str, ours: Tensor, theirs: Tensor) -> Difference:
+def _difference(name: str, ours: Tensor, theirs: Tensor) -> OutputDifference:
     """Compare where the reference has a real number; at padding both must be very low."""
     if not theirs.is_floating_point():
         largest = float((ours - theirs).abs().max()) if theirs.numel() else 0.0
-        return Difference(name, largest, largest == 0)
+        return OutputDifference(name, largest, largest == 0)
     masked = theirs < _MASKED
     largest = float((ours - theirs).masked_fill(masked, 0.0).abs().max())
     passed = largest <= TOLERANCE and bool((ours[masked] < _MASKED).all())
-    return Difference(name, largest, passed)
+    return OutputDifference(name, largest, passed)

@@ -1,6 +1,6 @@
 """A question and its paragraphs, checked and in one form.
 
-In: plain texts in several forms (see `parse_context`). Out: `QuestionInput`. Raises ValueError
+In: plain texts in several forms (see `parse_paragraphs`). Out: `QuestionInput`. Raises ValueError
 with the beginning of what was found and what is expected; nothing is guessed.
 """
 
@@ -13,14 +13,14 @@ from .text import bare_title, split_sentences
 
 QUESTION_CHARACTERS = 10_000  # a longer text is not a question
 _EXPECTED = "Give (title, sentences) or (title, text) pairs"
-Context = tuple[tuple[str, tuple[str, ...]], ...]
+_Context = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 class QuestionInput(NamedTuple):
     """A question about paragraphs, without gold."""
 
     question: str
-    context: Context
+    context: _Context
 
 
 def check_question(question: Any, paragraphs: Any) -> QuestionInput:
@@ -28,7 +28,7 @@ def check_question(question: Any, paragraphs: Any) -> QuestionInput:
 
     Args:
         question: a text.
-        paragraphs: see `parse_context`.
+        paragraphs: see `parse_paragraphs`.
 
     Raises:
         ValueError: what is wrong, with the question's beginning.
@@ -43,7 +43,7 @@ def check_question(question: Any, paragraphs: Any) -> QuestionInput:
             "pass the text that it is about as paragraphs"
         )
     try:
-        context = parse_context(paragraphs)
+        context = parse_paragraphs(paragraphs)
         if not any(sentence.strip() for _, sentences in context for sentence in sentences):
             missing = "the paragraphs have no text" if context else "there are no paragraphs"
             raise ValueError(f"{missing}. {_EXPECTED}")
@@ -68,7 +68,7 @@ def check_questions(questions: Any, paragraphs: Any) -> list[QuestionInput]:
     return [check_question(*pair) for pair in zip(questions, paragraphs, strict=True)]
 
 
-def parse_context(paragraphs: Any) -> Context:
+def parse_paragraphs(paragraphs: Any) -> _Context:
     """Return paragraphs as titles with sentences; a text is cut into sentences.
 
     Args:
