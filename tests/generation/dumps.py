@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from twowiki.builder.generate import generate
-from twowiki.generation.settings import GenerateConfig, Resources
 
 HUMAN, FILM, FEMALE, MALE = 5, 11424, 6581072, 6581097
 GREGORIAN = "http://www.wikidata.org/entity/Q1985727"
@@ -126,9 +125,8 @@ def make(
     """Generate from dumps into `folder / "out"`; give the report."""
     wikidata, paragraphs = dumps.write(folder) if isinstance(dumps, Dumps) else dumps
     settings.setdefault("limit_per_type", None)
-    config = GenerateConfig(wikidata=wikidata, paragraphs=paragraphs, **settings)
-    out = folder / "out"
-    return generate(config, out, Resources(work=out / "work", workers=workers, engine=engine))
+    dumps_and_settings = {"wikidata": wikidata, "paragraphs": paragraphs, **settings}
+    return generate(folder / "out", workers=workers, engine=engine, **dumps_and_settings)
 
 
 def samples_of(folder: Path) -> list[dict[str, Any]]:

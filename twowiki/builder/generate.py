@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import fields
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,31 +16,43 @@ if TYPE_CHECKING:
 PARQUET = "parquet"
 
 
-def generate(
-    config: GenerateConfig, out: str | PathLike[str], resources: Resources | None = None
-) -> dict[str, Any]:
+def generate(out: str | PathLike[str], **settings: Any) -> dict[str, Any]:
     """Generate a data set from dumps into a folder; return the report.
 
     Args:
-        config: the dumps and the settings, which fix every byte of the output.
-        out: the folder to write; its `parquet` folder is what `datasets.load_dataset` reads.
-        resources: engine, processes, memory and the folder of the stages (`out/work`); a
-            stopped run is resumed from there.
+        out: the folder to write; its `parquet` folder is what `datasets.load_dataset` reads. A
+            stopped run is resumed from `out/work`.
+        settings: fields of `GenerateConfig` in `twowiki.generation.settings` (`wikidata`,
+            `paragraphs`, `limit_per_type`, `seed`, ...), which fix every byte of the output, and of
+            `Resources` there (`engine`, `workers`, `memory`, ...).
 
     Raises:
         DataError: input or settings that cannot be used.
     """
+    from twowiki.generation.settings import GenerateConfig, Resources
+    from twowiki.io.arguments import from_values
+
+    names = {field.name for field in fields(Resources)}
+    resources = {name: value for name, value in settings.items() if name in names}
+    config = {name: value for name, value in settings.items() if name not in names}
+    if "seed" in config:
+        config["seed"] = str(config["seed"])
+    return generate_files(
+        from_values(GenerateConfig, config), Path(out), from_values(Resources, resources)
+    )
+
+
+def generate_files(config: GenerateConfig, out: Path, resources: Resources) -> dict[str, Any]:
+    """Generate all files of a data set into a folder, Parquet included; return the report."""
     from twowiki.builder.export import export
     from twowiki.generation.pipeline import run_pipeline
-    from twowiki.generation.settings import Resources
 
-    folder = Path(out)
-    report = run_pipeline(config, folder, resources or Resources())
-    target = folder / PARQUET
+    report = run_pipeline(config, out, resources)
+    target = out / PARQUET
     if target.exists():
         shutil.rmtree(target)
     if report["samples"]:
-        export(folder, target, config=DEFAULT_CONFIG)
+        export(out, target, config=DEFAULT_CONFIG)
     return report
 
 

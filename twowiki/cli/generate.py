@@ -43,13 +43,13 @@ class GenerateCommand(GenerateConfig, Resources):
     out: Path = argument(help="the folder to write", metavar="DIR")
 
     def run(self) -> int:
-        from twowiki.builder.generate import generate
+        from twowiki.builder.generate import generate_files
 
         work = self.work or self.out / "work"
         world = None if self.world is None else parse_world(self.world)
         wikidata, paragraphs = self._dumps(world, work)
         config = settings_of(GenerateConfig, self, wikidata=wikidata, paragraphs=paragraphs)
-        report = generate(config, self.out, settings_of(Resources, self))
+        report = generate_files(config, self.out, settings_of(Resources, self))
         _print_counts(config, report)
         if world is not None and report["samples"]:
             from twowiki.generation.difficulty import render_difficulty

@@ -23,7 +23,7 @@ from typing import IO, Any, NamedTuple, cast
 import orjson
 
 from twowiki.errors import DataError
-from twowiki.generation.tables import Row, table_of, write_part
+from twowiki.generation.tables import TableRow, table_of, write_part
 from twowiki.generation.wikidata import parse_lines
 from twowiki.generation.wikipedia import parse_json_lines, parse_records, parse_xml_pages
 from twowiki.io.files import progress, write_json
@@ -183,7 +183,7 @@ class _Block(NamedTuple):
     part: str
 
 
-_Rows = tuple[dict[str, list[Row]], Counter[str]]
+_Rows = tuple[dict[str, list[TableRow]], Counter[str]]
 PARSERS: dict[str, Callable[[bytes], _Rows]] = {
     "wikidata": parse_lines,
     "json": parse_json_lines,

@@ -19,7 +19,7 @@ SOLVED_F1 = 0.5
 _HARD = (TRAIN_HARD, DEV, TEST)
 
 
-class Splits(NamedTuple):
+class SampleSplits(NamedTuple):
     """The split of each sample by id ("" drops it), and what the report shows of them."""
 
     of: dict[str, str]
@@ -63,7 +63,7 @@ def assign_splits(
     seed: str,
     *,
     keep_all: bool,
-) -> Splits:
+) -> SampleSplits:
     """Assign samples to train-medium, train-hard, dev and test.
 
     Args:
@@ -103,7 +103,7 @@ def assign_splits(
                 if solved[place]:
                     deal.split[place] = TRAIN_MEDIUM
     of = {sample.id: split for sample, split in zip(samples, deal.split, strict=True)}
-    return Splits(of, level, _leaks(samples, deal.split, solved, seed), dropped)
+    return SampleSplits(of, level, _leaks(samples, deal.split, solved, seed), dropped)
 
 
 class _Deal:

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-Row = tuple[Any, ...]
+TableRow = tuple[Any, ...]
 
 _TYPES = {"int": pa.int64(), "text": pa.string()}
 
@@ -54,7 +54,7 @@ TABLES: dict[str, pa.Schema] = {
 }
 
 
-def table_of(name: str, rows: Iterable[Row]) -> pa.Table:
+def table_of(name: str, rows: Iterable[TableRow]) -> pa.Table:
     """Return rows as an Arrow table with the columns of a known table."""
     schema = TABLES[name]
     columns: Sequence[Sequence[Any]] = list(zip(*rows, strict=True)) or [()] * len(schema)
@@ -115,7 +115,7 @@ def digest_rows(folder: Path) -> str:
     return f"{total % (1 << 64):016x}"
 
 
-def write_tables(folder: Path, part: str, tables: Mapping[str, Iterable[Row]]) -> None:
+def write_tables(folder: Path, part: str, tables: Mapping[str, Iterable[TableRow]]) -> None:
     """Write one part of several known tables."""
     for name, rows in tables.items():
         write_part(folder / name, part, table_of(name, rows))

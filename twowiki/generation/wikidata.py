@@ -16,7 +16,7 @@ import msgspec
 
 from twowiki.data.relations import DEMONYM, INSTANCE_OF, ITEM_RELATIONS, SEX, TIME_RELATIONS
 from twowiki.generation.dates import WikidataDate, interval, parse_wikidata_time
-from twowiki.generation.tables import Row
+from twowiki.generation.tables import TableRow
 from twowiki.generation.text import STOP_NAMES, normalize, page_key
 from twowiki.models.text import bare_title
 
@@ -106,13 +106,15 @@ _decoder = msgspec.json.Decoder(_Entity)
 class WikidataRows(NamedTuple):
     """The rows of a block of lines by table, and counts by reason."""
 
-    tables: dict[str, list[Row]]
+    tables: dict[str, list[TableRow]]
     counts: Counter[str]
 
 
 def parse_lines(block: bytes) -> WikidataRows:
     """Parse entity lines; count every line and statement that is not usable."""
-    tables: dict[str, list[Row]] = {name: [] for name in ("entities", "names", "claims", "dates")}
+    tables: dict[str, list[TableRow]] = {
+        name: [] for name in ("entities", "names", "claims", "dates")
+    }
     counts: Counter[str] = Counter()
     dates: set[int] = set()
     for line in block.split(b"\n"):
@@ -206,7 +208,7 @@ def _label(entity: _Entity) -> str | None:
 
 
 def _add_entity(
-    entity: _Entity, tables: dict[str, list[Row]], counts: Counter[str], dates: set[int]
+    entity: _Entity, tables: dict[str, list[TableRow]], counts: Counter[str], dates: set[int]
 ) -> None:
     qid = int(entity.id[1:])
     label = _label(entity)
@@ -221,7 +223,7 @@ def _add_entity(
     _add_claims(qid, entity, tables, counts, dates)
 
 
-def _names(qid: int, entity: _Entity, label: str, title: str | None) -> Iterator[Row]:
+def _names(qid: int, entity: _Entity, label: str, title: str | None) -> Iterator[TableRow]:
     """Return each distinct name once: label, page title, aliases, demonyms in this order."""
     given = [("label", label)]
     if title:
@@ -245,7 +247,7 @@ def _names(qid: int, entity: _Entity, label: str, title: str | None) -> Iterator
 def _add_claims(
     qid: int,
     entity: _Entity,
-    tables: dict[str, list[Row]],
+    tables: dict[str, list[TableRow]],
     counts: Counter[str],
     dates: set[int],
 ) -> None:
@@ -268,7 +270,11 @@ def _add_claims(
 
 
 def _object(
-    claim: _Claim, timed: bool, tables: dict[str, list[Row]], counts: Counter[str], dates: set[int]
+    claim: _Claim,
+    timed: bool,
+    tables: dict[str, list[TableRow]],
+    counts: Counter[str],
+    dates: set[int],
 ) -> int | None:
     snak = claim.mainsnak
     if snak.snaktype != "value" or snak.datavalue is None:
@@ -292,7 +298,7 @@ def _object(
     return date.key
 
 
-def _add_date(date: WikidataDate, tables: dict[str, list[Row]], seen: set[int]) -> None:
+def _add_date(date: WikidataDate, tables: dict[str, list[TableRow]], seen: set[int]) -> None:
     """Add a date and its year, once per block."""
     for one in dict.fromkeys((date, date.at(9))):
         if one.key in seen:

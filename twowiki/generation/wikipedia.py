@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from twowiki.generation.tables import Row
+from twowiki.generation.tables import TableRow
 from twowiki.generation.text import normalize, page_key
 from twowiki.generation.wikitext import render_summary
 from twowiki.models.text import bare_title, split_sentences
@@ -24,7 +24,7 @@ from twowiki.models.text import bare_title, split_sentences
 class PageRows(NamedTuple):
     """The rows of a block of pages by table, and counts by reason."""
 
-    tables: dict[str, list[Row]]
+    tables: dict[str, list[TableRow]]
     counts: Counter[str]
 
 
