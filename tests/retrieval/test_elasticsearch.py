@@ -14,8 +14,8 @@ import pytest
 from tests.arc_da_files import arc_da, read_lines, write_lines
 from twowiki.errors import DataError
 from twowiki.retrieval import elasticsearch as server
-from twowiki.retrieval.corpora import Corpus
-from twowiki.retrieval.elasticsearch import Server, without_login
+from twowiki.retrieval.corpora import SentenceCorpus
+from twowiki.retrieval.elasticsearch import SearchServer, without_login
 from twowiki.retrieval.sentence_store import fill_store
 
 FACTS = ["Salt melts ice.", "Ice is frozen water.", "Plants make food."]
@@ -153,8 +153,8 @@ def test_index_and_retrieve_through_a_server(
 
 
 def test_sending_goes_on_after_what_is_there(stub: Stub, corpus: Path, tmp_path: Path) -> None:
-    store = fill_store(Corpus([corpus]), tmp_path / "s")
-    made = Server(stub.url, "facts", "std")
+    store = fill_store(SentenceCorpus([corpus]), tmp_path / "s")
+    made = SearchServer(stub.url, "facts", "std")
     made.build(store)
     made.build(store)
     assert len(stub.texts) == 3
@@ -181,13 +181,13 @@ def test_faults_of_a_server_are_one_sentence(
     assert index("--server", stub.url) == 2
     assert "the server answers 503" in capsys.readouterr().err
     assert arc_da("index", corpus, tmp_path / "i2", "--engine", "server", "--server", "host") == 2
-    assert "is no address" in capsys.readouterr().err
+    assert "is not an address" in capsys.readouterr().err
     closed = "http://127.0.0.1:9"
     assert arc_da("index", corpus, tmp_path / "i3", "--engine", "server", "--server", closed) == 2
     assert "does not answer" in capsys.readouterr().err
     bad = ("--server", stub.url, "--server-index", "Facts!")
     assert arc_da("index", corpus, tmp_path / "i4", "--engine", "server", *bad) == 2
-    assert "no index name" in capsys.readouterr().err
+    assert "not an index name" in capsys.readouterr().err
 
 
 def test_a_key_of_the_environment_is_used(

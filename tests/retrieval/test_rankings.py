@@ -1,4 +1,4 @@
-"""Corpus, relevance judgements, and the two recalls, in Python and as commands."""
+"""Corpus, relevance judgments, and the two recalls, in Python and as commands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from twowiki.retrieval import (
     score_rankings,
     title_recall_at_k,
 )
-from twowiki.retrieval.corpus import joined
+from twowiki.retrieval.corpus import join_sentences
 
 LAKE = ["Lake Oru", ["It is deep.", " It is cold."]]
 EDITED = ["Lake Oru", ["It is deep.", " It is warm."]]
@@ -57,7 +57,7 @@ def test_paragraphs_are_told_apart_by_title_and_text() -> None:
     ],
 )
 def test_sentences_are_joined_with_one_blank(sentences: list[str], text: str) -> None:
-    assert joined(sentences) == text
+    assert join_sentences(sentences) == text
 
 
 def test_only_gold_paragraphs_are_relevant() -> None:
@@ -67,11 +67,11 @@ def test_only_gold_paragraphs_are_relevant() -> None:
     qrels = build_qrels([record])
     corpus = build_corpus([record])
     assert [corpus.documents[found].title for found in qrels.relevant["q1"]] == ["A", "B"]
-    assert qrels.report["judgements"] == 2
+    assert qrels.report["judgments"] == 2
     assert qrels.report["dangling_titles"] == 0
     dangling = build_qrels([gold(context=context, supporting_facts=[["A", 0], ["Z", 0]])])
     assert dangling.report == {
-        "questions": 1, "judgements": 1, "questions_without": 0, "dangling_titles": 1,
+        "questions": 1, "judgments": 1, "questions_without": 0, "dangling_titles": 1,
     }  # fmt: skip
     with pytest.raises(DataError, match="hide"):
         build_qrels([gold(supporting_facts=[])])

@@ -23,11 +23,16 @@ from twowiki.errors import DataError
 from twowiki.retrieval import engines
 from twowiki.retrieval import sentence_store as store
 from twowiki.retrieval.analysis import analyze
-from twowiki.retrieval.arc_da_contexts import Wanted, find_contexts, read_contexts, report_quality
-from twowiki.retrieval.corpora import Corpus, Sentence
+from twowiki.retrieval.arc_da_contexts import (
+    ContextSettings,
+    find_contexts,
+    read_contexts,
+    report_quality,
+)
+from twowiki.retrieval.corpora import Sentence, SentenceCorpus
 from twowiki.retrieval.engines import Found
-from twowiki.retrieval.index import SentenceIndex, Setting, build_index
-from twowiki.retrieval.sentence_store import Seen, Store, fill_store
+from twowiki.retrieval.index import IndexSettings, SentenceIndex, build_index
+from twowiki.retrieval.sentence_store import HashSet, Store, fill_store
 
 FIVE = [
     "Salt melts ice on roads.",
@@ -40,13 +45,13 @@ WORDS = "ice water salt heat light plant iron rust earth sun moon air food root 
 
 
 def texts(*sources: object, **options: Any) -> list[str]:
-    return [sentence.text for sentence in Corpus(list(map(str, sources)), **options)]
+    return [sentence.text for sentence in SentenceCorpus(list(map(str, sources)), **options)]
 
 
 def index_of(folder: Path, lines: Sequence[str], **setting: Any) -> SentenceIndex:
     corpus = folder / "corpus.txt"
     corpus.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    build_index(Corpus([corpus]), folder / "index", Setting(**setting))
+    build_index(SentenceCorpus([corpus]), folder / "index", IndexSettings(**setting))
     return SentenceIndex(folder / "index")
 
 
@@ -104,19 +109,22 @@ def test_quotation_marks_of_a_table_are_the_sentences_own(tmp_path: Path) -> Non
 def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     path = tmp_path / "web.txt"
     path.write_bytes(b"Ice melts.\n\n12345\n" + b"a " * 600 + b"\nBad \xff byte.\n")
-    corpus = Corpus([path])
+    corpus = SentenceCorpus([path])
     assert [one.text for one in corpus] == ["Ice melts.", "Bad \ufffd byte."]
     assert corpus.dropped == {
         "empty": 1,
         "no letter": 1,
         "longer than 1000 characters": 1,
-        "bytes that are no UTF-8 (replaced)": 1,
+        "bytes that are not UTF-8 (replaced)": 1,
     }
 
 
 def test_titles_and_splitting(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "d.jsonl", [{"title": "Ice", "text": "It melts. Ice floats."}])
-    assert list(Corpus([path])) == [Sentence("It melts.", "Ice"), Sentence("Ice floats.", "Ice")]
+    assert list(SentenceCorpus([path])) == [
+        Sentence("It melts.", "Ice"),
+        Sentence("Ice floats.", "Ice"),
+    ]
     assert texts(path, splitting="no") == ["It melts. Ice floats."]
     assert texts(path, title_first=True) == ["Ice: It melts.", "Ice floats."]
     lines = tmp_path / "l.txt"
@@ -131,9 +139,9 @@ def test_titles_and_splitting(tmp_path: Path) -> None:
         ("x.jsonl", '{"title": "Ice"}', "no sentence or text among 'title'"),
         ("x.jsonl", '{"text": 5}', "must be text"),
         ("x.jsonl", "[1, 2]", "must be a JSON object"),
-        ("x.pdf", "%PDF", "no corpus by its name"),
-        ("x.txt", "\n \n", "holds no usable sentence"),
-        ("x.txt", "", "holds no usable sentence"),
+        ("x.pdf", "%PDF", "not a corpus by its name"),
+        ("x.txt", "\n \n", "has no usable sentence"),
+        ("x.txt", "", "has no usable sentence"),
         ("x.txt", "a" * (1 << 20) + "b", "longer than a megabyte"),
     ],
 )
@@ -227,17 +235,17 @@ def test_both_engines_are_bm25(tmp_path: Path, analyzer: str) -> None:
 
 
 def test_auto_takes_tantivy_for_many_sentences(tmp_path: Path) -> None:
-    assert index_of(tmp_path, FIVE, many=4).manifest["engine"] == "tantivy"
+    assert index_of(tmp_path, FIVE, tantivy_from=4).manifest["engine"] == "tantivy"
 
 
 @given(st.lists(st.lists(st.integers(0, 40), max_size=12), max_size=12))
 def test_hashes_seen_are_a_set(blocks: list[list[int]]) -> None:
     import numpy as np
 
-    seen, known = Seen(), set[int]()
+    seen, known = HashSet(), set[int]()
     for block in blocks:
         values = np.array(sorted(set(block)), dtype=np.uint64)
-        assert seen.known(values).tolist() == [int(one) in known for one in values]
+        assert seen.contains(values).tolist() == [int(one) in known for one in values]
         seen.add(np.array([one for one in values if int(one) not in known], dtype=np.uint64))
         known |= set(map(int, values))
     assert sum(map(len, seen.arrays)) == len(known)
@@ -247,7 +255,7 @@ class Broken(Exception):
     """What kills a build in these tests."""
 
 
-class Breaking(Corpus):
+class Breaking(SentenceCorpus):
     """A corpus whose reading breaks off."""
 
     after = 0
@@ -262,13 +270,13 @@ class Breaking(Corpus):
 def test_a_store_that_broke_off_goes_on_with_the_same_bytes(tmp_path: Path) -> None:
     path = tmp_path / "c.txt"
     path.write_text("".join(f"Fact number {n % 17} is {n % 23}.\n" for n in range(300)), "utf-8")
-    whole = fill_store(Corpus([path]), tmp_path / "whole", part=20)
+    whole = fill_store(SentenceCorpus([path]), tmp_path / "whole", part=20)
     broken = Breaking([path])
     for after in (7, 45, 130):
         broken.after = after
         with pytest.raises(Broken):
             fill_store(broken, tmp_path / "broken", part=20)
-    again = fill_store(Corpus([path]), tmp_path / "broken", part=20)
+    again = fill_store(SentenceCorpus([path]), tmp_path / "broken", part=20)
     assert len(again) == len(whole) == len(set(whole.sentences()))
     for file in sorted((tmp_path / "whole").iterdir()):
         assert (tmp_path / "broken" / file.name).read_bytes() == file.read_bytes()
@@ -285,7 +293,7 @@ def test_a_tantivy_build_that_broke_off_goes_on(
 ) -> None:
     path = tmp_path / "c.txt"
     path.write_text("".join(f"Fact {n} of ice.\n" for n in range(50)), "utf-8")
-    full = fill_store(Corpus([path]), tmp_path / "sentences")
+    full = fill_store(SentenceCorpus([path]), tmp_path / "sentences")
 
     class Half(Store):
         def sentences(self, start: int = 0) -> Iterator[Sentence]:
@@ -295,9 +303,9 @@ def test_a_tantivy_build_that_broke_off_goes_on(
                 yield sentence
 
     with pytest.raises(Broken):
-        engines.Tantivy.build(Half(tmp_path / "sentences"), tmp_path / "t", "en", batch=10)
-    engines.Tantivy.build(full, tmp_path / "t", "en", batch=10)
-    hits = engines.Tantivy(tmp_path / "t", "en").search(["ice"], 100)[0]
+        engines.TantivyEngine.build(Half(tmp_path / "sentences"), tmp_path / "t", "en", batch=10)
+    engines.TantivyEngine.build(full, tmp_path / "t", "en", batch=10)
+    hits = engines.TantivyEngine(tmp_path / "t", "en").search(["ice"], 100)[0]
     assert sorted(one.number for one in hits) == list(range(50))
     full.close()
 
@@ -310,9 +318,9 @@ def test_folders_of_something_else_are_refused(
     assert arc_da("index", corpus, tmp_path / "index") == 0
     assert arc_da("index", corpus, tmp_path / "index") == 0  # nothing left to do
     assert arc_da("index", corpus, tmp_path / "index", "--analyzer", "std") == 2
-    assert "other analyzer" in capsys.readouterr().err
+    assert "analyzer was 'en', and is 'std'" in capsys.readouterr().err
     assert arc_da("index", corpus, tmp_path) == 2
-    assert "is not empty, and no index" in capsys.readouterr().err
+    assert "is not empty, and not an index" in capsys.readouterr().err
     assert arc_da("retrieve", tmp_path / "none", corpus, tmp_path / "out.jsonl") == 2
     assert "no index here" in capsys.readouterr().err
     (tmp_path / "index" / "manifest.json").unlink()
@@ -342,13 +350,13 @@ def test_ten_sentences_a_question_near_equal_ones_once_copies_passed_over(
     ]
     index = index_of(tmp_path, lines)
     question = Question("q1", None, "What melts ice on a road?", ("salt",))
-    context = find_contexts(index, [question], Wanted())[0]
+    context = find_contexts(index, [question], ContextSettings())[0]
     kept = [hit.sentence.text for hit in context.hits]
     assert len(kept) == 10
     assert ("Salts melt the ice on a road." in kept) != (FIVE[0] in kept)
     assert not any("Q: What melts" in text for text in kept)
-    assert context.passed == {"holds_the_question": 1, "near_duplicate": 1}
-    with_copies = find_contexts(index, [question], Wanted(copies=True))[0]
+    assert context.skipped == {"holds_the_question": 1, "near_duplicate": 1}
+    with_copies = find_contexts(index, [question], ContextSettings(copies=True))[0]
     assert with_copies.hits[0].sentence.text.startswith("Q: What melts")
     index.close()
 
@@ -415,7 +423,7 @@ def test_options_may_help_multiple_choice_alone(
     assert arc_da(*run, "--query", "question_options") == 0
     assert read_lines(out)[0]["question_id"] == "ARCEZ_7"
     assert {FIVE[0], FIVE[4]} <= set(read_contexts(out, direct_answer=False)["ARCEZ_7"])
-    with pytest.raises(DataError, match="options helped"):
+    with pytest.raises(DataError, match="retrieved with the options"):
         read_contexts(out)
     questions = write_lines(tmp_path / "dev.jsonl", QUESTIONS)
     assert arc_da("retrieve", tmp_path / "index", questions, tmp_path / "o", "--query",
@@ -428,7 +436,7 @@ def test_options_may_help_multiple_choice_alone(
     [
         ({"sentences": []}, "no question id"),
         ({"question_id": "q", "sentences": "text"}, "must be a list"),
-        ({"question_id": "q", "sentences": [5]}, "must hold texts"),
+        ({"question_id": "q", "sentences": [5]}, "must contain texts"),
     ],
 )
 def test_bad_contexts_are_refused(tmp_path: Path, record: dict[str, Any], says: str) -> None:
@@ -436,7 +444,7 @@ def test_bad_contexts_are_refused(tmp_path: Path, record: dict[str, Any], says: 
         read_contexts(write_lines(tmp_path / "c.jsonl", [record]))
     good = {"question_id": "q", "sentences": ["Plain text."]}
     assert read_contexts(write_lines(tmp_path / "c.jsonl", [good])) == {"q": ("Plain text.",)}
-    with pytest.raises(DataError, match="came before"):
+    with pytest.raises(DataError, match="duplicate id"):
         read_contexts(write_lines(tmp_path / "c.jsonl", [good, good]))
 
 
@@ -456,7 +464,7 @@ def test_parts_are_found_by_number_however_many_are_open(
     monkeypatch.setattr(store, "_OPEN_PARTS", 2)
     path = tmp_path / "c.txt"
     path.write_text("".join(f"Fact {n}.\n" for n in range(30)), "utf-8")
-    made = fill_store(Corpus([path]), tmp_path / "s", part=4)
+    made = fill_store(SentenceCorpus([path]), tmp_path / "s", part=4)
     assert [made[n].text for n in (29, 0, 17, 4, 28)] == [f"Fact {n}." for n in (29, 0, 17, 4, 28)]
     made.close()
 

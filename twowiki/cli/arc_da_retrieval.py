@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,14 @@ from twowiki.io.arguments import argument, positional
 from twowiki.io.files import progress, write_json, write_json_lines
 from twowiki.io.journal import Journal
 from twowiki.retrieval.arc_da_contexts import (
-    Wanted,
-    batches,
+    ContextSettings,
+    context_record,
     find_contexts,
     render_quality,
     report_quality,
-    to_record,
 )
-from twowiki.retrieval.corpora import Corpus
-from twowiki.retrieval.index import SentenceIndex, Setting, build_index
+from twowiki.retrieval.corpora import SentenceCorpus
+from twowiki.retrieval.index import IndexSettings, SentenceIndex, build_index
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,9 +64,9 @@ class IndexCommand:
     server_index: str = argument("arc_da", "the index there", metavar="NAME")
 
     def run(self) -> int:
-        corpus = Corpus(self.corpus, splitting=self.split, title_first=self.title_first)
-        setting = Setting(self.engine, self.analyzer, self.server, self.server_index)
-        manifest = build_index(corpus, self.out, setting)
+        corpus = SentenceCorpus(self.corpus, splitting=self.split, title_first=self.title_first)
+        settings = IndexSettings(self.engine, self.analyzer, self.server, self.server_index)
+        manifest = build_index(corpus, self.out, settings)
         version = f" {manifest['engine_version']}" if manifest["engine_version"] else ""
         engine = f"{manifest['engine']}{version}, analyzer {manifest['analyzer']}"
         print(f"{manifest['sentences']} sentences, {engine}")
@@ -113,13 +113,13 @@ class RetrieveCommand:
     report: Path | None = argument(None, "write the quality report as JSON")
 
     def run(self) -> int:
-        wanted = Wanted(self.query, self.sentences, self.near, self.keep_copies)
+        settings = ContextSettings(self.query, self.sentences, self.near, self.keep_copies)
         index = SentenceIndex(self.index, server=self.server)
         items = self._read_items()
-        records = self._retrieve(index, items, wanted)
+        records = self._retrieve(index, items, settings)
         texts = {one["question_id"]: [s["text"] for s in one["sentences"]] for one in records}
         direct = [_as_direct(item) for item in items]
-        report = {"index": index.manifest, **wanted._asdict(), **report_quality(direct, texts)}
+        report = {"index": index.manifest, **settings._asdict(), **report_quality(direct, texts)}
         print(render_quality(report), end="")
         passed: Counter[str] = Counter()
         for record in records:
@@ -130,16 +130,19 @@ class RetrieveCommand:
             write_json(self.report, {**report, "passed_over": passed})
         return 0
 
-    def _retrieve(self, index: Any, items: list[Any], wanted: Any) -> list[dict[str, Any]]:
+    def _retrieve(self, index: Any, items: list[Any], settings: Any) -> list[dict[str, Any]]:
         """Return each question's record, those that an interrupted run kept included."""
-        identity = {**wanted._asdict(), "kind": self.kind, "index": index.short_hash}
+        identity = {**settings._asdict(), "kind": self.kind, "index": index.short_hash}
         path = Path(f"{self.out}.unfinished")
         journal = Journal(path, identity, key="question_id", restart=self.restart)
         try:
             left = [item for item in items if item.question_id not in journal.records]
-            for block in batches(progress(left, what="retrieving", total=len(left)), self.batch):
-                contexts = find_contexts(index, block, wanted)
-                journal.add(to_record(context, wanted, index.short_hash) for context in contexts)
+            stream = iter(progress(left, what="retrieving", total=len(left)))
+            while block := list(islice(stream, self.batch)):
+                contexts = find_contexts(index, block, settings)
+                journal.add(
+                    context_record(context, settings, index.short_hash) for context in contexts
+                )
         finally:
             index.close()
         records = [journal.records[item.question_id] for item in items]

@@ -16,8 +16,8 @@ from twowiki.data.validation import validate
 from twowiki.errors import DataError
 from twowiki.io.arguments import argument, positional
 from twowiki.io.files import progress, write_json, write_json_lines, write_text
-from twowiki.retrieval.corpus import build_corpus, build_qrels, score_rankings
-from twowiki.retrieval.rankings import read_rankings
+from twowiki.retrieval.corpus import build_corpus, build_qrels
+from twowiki.retrieval.rankings import read_rankings, score_rankings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,7 +194,7 @@ class RetrievalCommand(Selection):
     """Score rankings of paragraphs: title_recall@k and all_gold@k.
 
     title_recall@k is the percentage of a question's gold titles among its first k ranked titles,
-    and all_gold@k the percentage of questions whose gold titles are all there; both are means over
+    and all_gold@k the share of questions whose gold titles are all there; both are means over
     all gold questions. RANKED is {"id": ["best title", ...]}, lines of {"id", "titles"}, or a TREC
     run with --corpus.
 

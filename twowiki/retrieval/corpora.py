@@ -1,8 +1,9 @@
 """Sentence corpora of any usual form as a stream of sentences, whatever their size.
 
-Text (a sentence a line), JSON lines, JSON arrays of {title, text}, Parquet, tables (GenericsKB's
-too), packed or in a zip, or a folder of these; ARC's corpus is found in its release. Texts of
-documents are cut into sentences. What is left out is counted by reason.
+In: text (one sentence per line), JSON lines, JSON arrays of {title, text}, Parquet, tables
+(GenericsKB's too), compressed or in a zip, or a folder of these; ARC's corpus is found in its
+release. Out: sentences with titles. Texts of documents are split into sentences. What is dropped
+is counted by reason; records without a sentence or text are refused.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ from twowiki.errors import DataError
 from twowiki.io.archives import is_zip
 from twowiki.io.records import open_bytes, read_records
 
-LONGEST = 1000  # characters of a sentence that is kept: longer ones are tables and menus
-LONGEST_LINE = 1 << 20  # bytes of a line of text
+_LONGEST = 1000  # characters of a sentence that is kept: longer ones are tables and menus
+_LONGEST_LINE = 1 << 20  # bytes of a line of text
 SPLITTING = ("auto", "yes", "no")
 # Fields that hold one sentence, then those that hold a text; the first that is there counts.
-SENTENCE_FIELDS = ("generic_sentence", "GENERIC SENTENCE", "sentence", "fact")
-TEXT_FIELDS = ("text", "contents", "content", "passage", "body")
-KNOWN_CORPORA = ("ARC_Corpus.txt", "GenericsKB-Best.tsv")
+_SENTENCE_FIELDS = ("generic_sentence", "GENERIC SENTENCE", "sentence", "fact")
+_TEXT_FIELDS = ("text", "contents", "content", "passage", "body")
+_KNOWN_CORPORA = ("ARC_Corpus.txt", "GenericsKB-Best.tsv")
 _PACKED = r"(?:\.(?:gz|bz2|xz))?$"
 _TEXT, _TABLE = re.compile(rf"\.txt{_PACKED}", re.I), re.compile(rf"\.tsv{_PACKED}", re.I)
 _RECORDS = re.compile(rf"\.(?:jsonl|json|ndjson|parquet|csv){_PACKED}", re.I)
 _FORMS = (
-    "Give text with a sentence a line (.txt), JSON lines or an array of objects with 'sentence' "
+    "Use text with one sentence per line (.txt), JSON lines or an array of objects with 'sentence' "
     "or 'text', Parquet or a table with such a column, a folder or a zip of these"
 )
 
@@ -45,17 +46,17 @@ class Sentence(NamedTuple):
     title: str = ""
 
 
-class Corpus:
-    """The sentences of files, read one at a time; it can be read again and again.
+class SentenceCorpus:
+    """The sentences of files, read one at a time; it can be iterated repeatedly.
 
     Args:
         sources: files, folders or zips, in this order.
-        splitting: `auto` cuts the texts of documents, not lines and not fields of one sentence.
+        splitting: `auto` splits the texts of documents, not lines and not fields of one sentence.
         title_first: put a document's title before each of its sentences, for texts that say "it".
 
     Attributes:
-        files: what is read, in order.
-        dropped: counts of what the last reading left out, by reason.
+        files: the files read, in order.
+        dropped: what the last iteration dropped, counted by reason.
     """
 
     def __init__(
@@ -106,24 +107,24 @@ class Corpus:
                 yield text, title
 
     def _lines(self, name: str) -> Iterator[str]:
-        """Read lines; in web text a few bytes are no UTF-8, and these are replaced and counted."""
+        """Yield lines; bytes that are not UTF-8, as web text has, are replaced and counted."""
         with ExitStack() as stack:
             stream = _opened(name, stack)
             first = True
-            while block := stream.readline(LONGEST_LINE):
-                if len(block) == LONGEST_LINE and not block.endswith(b"\n"):
-                    remedy = "Write one sentence a line"
+            while block := stream.readline(_LONGEST_LINE):
+                if len(block) == _LONGEST_LINE and not block.endswith(b"\n"):
+                    remedy = "Write one sentence per line"
                     raise DataError("a line is longer than a megabyte", file=name, remedy=remedy)
                 text = block.removeprefix(b"\xef\xbb\xbf" if first else b"").decode(
                     "utf-8", "replace"
                 )
                 if "\ufffd" in text:
-                    self.dropped["bytes that are no UTF-8 (replaced)"] += 1
+                    self.dropped["bytes that are not UTF-8 (replaced)"] += 1
                 first = False
                 yield text
 
     def _table(self, name: str) -> Iterator[tuple[int, dict[str, str]]]:
-        """Read a table cut by tabs; quotation marks within a cell are the sentence's own."""
+        """Yield the rows of a table with tabs; quotation marks in a cell belong to the sentence."""
         header: list[str] = []
         for number, line in enumerate(self._lines(name)):
             cells = [_unquoted(cell) for cell in line.rstrip("\r\n").split("\t")]
@@ -134,20 +135,20 @@ class Corpus:
 
 
 def corpus_files(source: str) -> list[str]:
-    """Find a corpus's files in a file, folder or zip, in order of name.
+    """Return the files of a corpus in a file, folder or zip, in order of name.
 
-    In a folder that holds ARC's corpus or GenericsKB's best sentences, these alone are taken.
+    Of a folder with ARC's corpus or GenericsKB's best sentences only these are returned.
 
     Raises:
-        DataError: there is nothing that could be read.
+        DataError: there is no readable file.
     """
     if Path(source).is_file() and not is_zip(source):
         base = _base(source)
         if any(pattern.search(base) for pattern in (_TEXT, _TABLE, _RECORDS)):
             return [source]
-        raise DataError("is no corpus by its name", file=source, remedy=_FORMS)
+        raise DataError("is not a corpus by its name", file=source, remedy=_FORMS)
     names = files_below(source)
-    for known in KNOWN_CORPORA:
+    for known in _KNOWN_CORPORA:
         found = [name for name in names if _base(name).lower().startswith(known.lower())]
         if found:
             return [_locate(source, name) for name in found[:1]]
@@ -157,7 +158,7 @@ def corpus_files(source: str) -> list[str]:
         if any(pattern.search(_base(name)) for pattern in (_TEXT, _TABLE, _RECORDS))
     ]
     if not readable:
-        raise DataError("holds no corpus", file=source, remedy=_FORMS)
+        raise DataError("has no corpus", file=source, remedy=_FORMS)
     return [_locate(source, name) for name in readable]
 
 
@@ -182,8 +183,8 @@ def _opened(name: str, stack: ExitStack) -> IO[bytes]:
 def _unusable(text: str) -> str | None:
     if not text:
         return "empty"
-    if len(text) > LONGEST:
-        return f"longer than {LONGEST} characters"
+    if len(text) > _LONGEST:
+        return f"longer than {_LONGEST} characters"
     return None if any(map(str.isalpha, text)) else "no letter"
 
 
@@ -194,7 +195,7 @@ def _unquoted(cell: str) -> str:
 
 
 def _parts(record: Any, name: str, number: int) -> Iterator[tuple[str, str, bool]]:
-    """Give a record's texts: its list of sentences, or its one field."""
+    """Yield the texts of a record: its list of sentences, or its one field."""
     if not isinstance(record, Mapping):
         raise DataError("must be an object", file=name, record=number, remedy=_FORMS)
     listed = record.get("sentences")
@@ -208,7 +209,7 @@ def _of_record(record: Mapping[str, Any], name: str, number: int) -> tuple[str, 
     inner = record.get("knowledge")  # GenericsKB with context nests its sentence
     if isinstance(inner, Mapping) and isinstance(inner.get("sentence"), str):
         return inner["sentence"], _title(record), False
-    for document, fields in ((False, SENTENCE_FIELDS), (True, TEXT_FIELDS)):
+    for document, fields in ((False, _SENTENCE_FIELDS), (True, _TEXT_FIELDS)):
         for field in fields:
             value = record.get(field)
             if isinstance(value, str):

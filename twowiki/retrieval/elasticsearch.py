@@ -1,8 +1,9 @@
-"""A search server (Elasticsearch or OpenSearch) as the engine, through its HTTP interface.
+"""A search server (Elasticsearch or OpenSearch) as the engine, over HTTP.
 
-The paper retrieved with Elasticsearch. Both servers speak what is used here: one index with BM25
-(k1 1.2, b 0.75), `_bulk` and `_msearch`; no client library is needed, and none refuses the other's
-server. The password or key comes from the environment and is stored nowhere.
+In: a store of sentences, then questions. Out: sentence numbers with scores. The paper retrieved
+with Elasticsearch. Both servers have what is used here: one index with BM25 (k1 1.2, b 0.75),
+`_bulk` and `_msearch`; a client library would refuse the other's server. The password or key comes
+from the environment or the address and is never stored.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from twowiki.retrieval.sentence_store import Store
 KEY_VARIABLE = "TWOWIKI_SEARCH_API_KEY"
 ANALYZER_OF = {"std": "standard", "en": "english"}  # the servers' own names
 BULK, QUERIES = 2_000, 50  # sentences and questions of one request
-TRIES, PAUSE = 5, 1.0  # requests to a busy server; seconds before the second, doubled each time
+TRIES, PAUSE = 5, 1.0  # requests to a busy server; seconds before the second, then doubled
 TIMEOUT = 120.0
 _BUSY = (429, 502, 503, 504)
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,200}")
 
 
-class Server:
-    """A server's index of sentences by number.
+class SearchServer:
+    """An index of sentences by number on a server.
 
     Args:
         url: `http(s)://host:port`; a `user:password@` in it is used and not stored.
@@ -42,41 +43,38 @@ class Server:
         analyzer: `en` (the server's `english`) or `std` (its `standard`).
     """
 
-    name = "server"
-
     def __init__(self, url: str, index: str, analyzer: str) -> None:
         if not _NAME.fullmatch(index):
             remedy = "Use lower-case letters, digits, '-', '_' and '.'"
-            raise DataError(f"is {index!r}, no index name", field="server-index", remedy=remedy)
+            raise DataError(f"is {index!r}, not an index name", field="server-index", remedy=remedy)
         self.url, self.headers = _connection(url)
         self.index, self.analyzer = index, analyzer
 
     def build(self, store: Store) -> None:
-        """Send a store's sentences; numbers are ids there, so sending again changes nothing."""
+        """Send a store's sentences under their numbers; sending again changes nothing."""
         path = f"/{quote(self.index)}"
-        if self._ask("HEAD", path, missing=True) is None:
-            self._ask("PUT", path, self._settings())
+        if self._request("HEAD", path, missing=True) is None:
+            self._request("PUT", path, self._settings())
         done = self._count()
         if done > len(store):
-            problem = f"the index {self.index!r} holds {done} sentences of another corpus"
+            problem = f"the index {self.index!r} has {done} sentences of another corpus"
             raise DataError(problem, file=self.url, remedy="Name another --server-index")
         numbered = enumerate(store.sentences())
         bar = iter(progress(numbered, what="sending", total=len(store)))
-        skipped = max(0, done - BULK)  # numbers come in order; the last request may be half there
+        skipped = max(0, done - BULK)  # numbers are in order; the last request may be incomplete
         for _ in islice(bar, skipped):
             pass
         while block := list(islice(bar, BULK)):
             self._send([(number, sentence.text) for number, sentence in block])
-        if self._count() != len(store):
-            problem = f"the index {self.index!r} holds {self._count()} of {len(store)} sentences"
+        if (done := self._count()) != len(store):
+            problem = f"the index {self.index!r} has {done} of {len(store)} sentences"
             raise DataError(problem, file=self.url, remedy="Remove the index there and run again")
 
     def search(self, questions: Sequence[str], k: int) -> list[list[Found]]:
-        """Ask for sentences that share a word with each question."""
-        return [found for part in _blocks(questions, QUERIES) for found in self._search(part, k)]
-
-    def close(self) -> None:
-        """Do nothing: each request has its own connection."""
+        """Search for sentences that share a word with each question."""
+        starts = range(0, len(questions), QUERIES)
+        parts = [questions[start : start + QUERIES] for start in starts]
+        return [found for part in parts for found in self._search(part, k)]
 
     def _settings(self) -> dict[str, Any]:
         similarity = {"type": "BM25", "k1": K1, "b": B}
@@ -87,7 +85,7 @@ class Server:
         }
         return {
             "settings": {
-                "number_of_shards": 1,  # several would each score by their own counts
+                "number_of_shards": 1,  # each shard would score by its own counts
                 "number_of_replicas": 0,
                 "similarity": {"bm25_of_paper": similarity},
             },
@@ -95,14 +93,14 @@ class Server:
         }
 
     def _count(self) -> int:
-        self._ask("POST", f"/{quote(self.index)}/_refresh")
-        return int((self._ask("GET", f"/{quote(self.index)}/_count") or {})["count"])
+        self._request("POST", f"/{quote(self.index)}/_refresh")
+        return int((self._request("GET", f"/{quote(self.index)}/_count") or {})["count"])
 
     def _send(self, block: Sequence[tuple[int, str]]) -> None:
         lines: list[Any] = []
         for number, text in block:
             lines += [{"index": {"_id": str(number)}}, {"text": text}]
-        answer = self._ask("POST", f"/{quote(self.index)}/_bulk", lines) or {}
+        answer = self._request("POST", f"/{quote(self.index)}/_bulk", lines) or {}
         if answer.get("errors"):
             wrong = next(
                 one["index"] for one in answer["items"] if one["index"].get("error") is not None
@@ -116,7 +114,7 @@ class Server:
         for question in questions:
             query = {"match": {"text": {"query": question}}}
             lines += [{}, {"query": query, "size": k + SLACK, "_source": False}]
-        answer = self._ask("POST", f"/{quote(self.index)}/_msearch", lines) or {}
+        answer = self._request("POST", f"/{quote(self.index)}/_msearch", lines) or {}
         for one in answer["responses"]:
             if "error" in one:
                 reason = one["error"].get("reason", one["error"])
@@ -124,16 +122,16 @@ class Server:
             found = [Found(int(hit["_id"]), float(hit["_score"])) for hit in one["hits"]["hits"]]
             yield sorted(found, key=lambda hit: (-hit.score, hit.number))[:k]
 
-    def _ask(
+    def _request(
         self, method: str, path: str, body: Any = None, *, missing: bool = False
     ) -> dict[str, Any] | None:
-        """Send one request; a busy server is asked again.
+        """Send one request, and again while the server is busy.
 
         Args:
             method: HTTP's.
             path: below the server's address.
-            body: an object, or a list of objects (then one a line).
-            missing: give None where there is no such thing.
+            body: an object, or a list of objects (then one per line).
+            missing: return None if the server has no such thing.
         """
         headers, data = dict(self.headers), None
         if isinstance(body, list):
@@ -149,7 +147,7 @@ class Server:
             except urllib.error.HTTPError as error:
                 if error.code == 404 and missing:
                     return None
-                problem, again = _said(error), error.code in _BUSY
+                problem, again = _reason(error), error.code in _BUSY
             except (OSError, ValueError) as error:
                 problem, again = f"the server does not answer ({error})", True
             if not again or attempt == TRIES - 1:
@@ -160,14 +158,14 @@ class Server:
 
 
 def without_login(url: str) -> str:
-    """Give a server's address without user and password.
+    """Return a server's address without user and password.
 
     Raises:
-        DataError: it is no address of a server.
+        DataError: it is not the address of a server.
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise DataError(f"{parts.hostname or url!r} is no address", field="server",
+        raise DataError(f"{parts.hostname or url!r} is not an address", field="server",
                         remedy="Write http://host:9200 or https://host:9200")  # fmt: skip
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
@@ -183,15 +181,10 @@ def _connection(url: str) -> tuple[str, dict[str, str]]:
     return plain, {}
 
 
-def _said(error: urllib.error.HTTPError) -> str:
+def _reason(error: urllib.error.HTTPError) -> str:
     try:
         found = json.loads(error.read())["error"]
         reason = found["reason"] if isinstance(found, dict) else found
     except (ValueError, KeyError, TypeError, OSError):
         reason = error.reason
     return f"the server answers {error.code}: {reason}"
-
-
-def _blocks(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    for first in range(0, len(items), size):
-        yield items[first : first + size]

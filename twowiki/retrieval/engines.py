@@ -1,17 +1,16 @@
-"""Engines that find sentences by BM25 (k1 1.2, b 0.75), behind one interface.
+"""Engines that retrieve sentences by BM25 (k1 1.2, b 0.75), behind one interface.
 
-`bm25s` holds a corpus of up to about two million sentences in memory-mapped arrays; `tantivy` is
-for more. Both are given words that `analysis` made, so that they differ in rounding only. The
-server's engine is in `server`. Ties are broken by sentence number, whatever the engine.
+In: a store of sentences, then questions. Out: sentence numbers with scores, best first. `bm25s`
+holds a corpus of up to about two million sentences in memory-mapped arrays; `tantivy` is for more.
+Both index the words of `analysis`, so that they differ in rounding only; the search server is in
+`elasticsearch`. Ties are ordered by sentence number, whatever the engine.
 """
 
 from __future__ import annotations
 
-import gc
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -19,13 +18,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from twowiki.io.files import progress
+from twowiki.io.records import collector_paused
 from twowiki.retrieval.analysis import analyze
 from twowiki.retrieval.sentence_store import Store
 
 K1, B = 1.2, 0.75
-BATCH = 200_000  # sentences between tantivy's commits
-SLACK = 50  # hits beyond those asked for, so that ties at the end are broken by number
-_HEAP = 256 << 20  # bytes that tantivy gathers before it writes a segment
+SLACK = 50  # hits beyond k, so that ties at the end are ordered by number
+_COMMIT = 200_000  # sentences between tantivy's commits
+_HEAP = 256 << 20  # bytes that tantivy collects before it writes a segment
 
 
 class Found(NamedTuple):
@@ -35,27 +35,20 @@ class Found(NamedTuple):
     score: float
 
 
-class Engine(Protocol):
-    """Finds sentences by number."""
-
-    name: str
+class SentenceEngine(Protocol):
+    """Retrieves sentences by number."""
 
     def search(self, questions: Sequence[str], k: int) -> list[list[Found]]:
-        """Give each question its k best sentences, best first; none that shares no word."""
-
-    def close(self) -> None:
-        """Let go of files and connections."""
+        """Return the k best sentences of each question, best first; all share a word with it."""
 
 
-class Bm25s:
-    """The arrays that `bm25s` made, searched with scores of the matching sentences alone.
+class Bm25sEngine:
+    """The arrays of `bm25s`, of which only the matching sentences are scored.
 
     Args:
         folder: where `build` wrote.
-        analyzer: the index's.
+        analyzer: that of the index.
     """
-
-    name = "bm25s"
 
     def __init__(self, folder: Path, analyzer: str) -> None:
         import bm25s
@@ -70,39 +63,41 @@ class Bm25s:
 
     @staticmethod
     def build(store: Store, folder: Path, analyzer: str) -> None:
-        """Index a store; the folder appears when all is done."""
+        """Index a store; the folder is there once all is done."""
         import bm25s
+
+        if folder.is_dir():
+            return
 
         vocabulary: dict[str, int] = {}
         documents = []
-        with _collector_paused():
+        with collector_paused():
             for sentence in progress(store.sentences(), what="indexing", total=len(store)):
                 words = analyze(sentence.text, analyzer)
                 documents.append([vocabulary.setdefault(word, len(vocabulary)) for word in words])
-            if not vocabulary:  # nothing but stop words
+            if not vocabulary:  # only stop words
                 vocabulary[""] = 0
             retriever: Any = bm25s.BM25(method="lucene", k1=K1, b=B)
             retriever.index((documents, vocabulary), show_progress=sys.stderr.isatty())
         aside = folder.with_name(f".{folder.name}.tmp")
         shutil.rmtree(aside, ignore_errors=True)
         retriever.save(aside, show_progress=False)
-        shutil.rmtree(folder, ignore_errors=True)
         aside.rename(folder)
 
     def search(self, questions: Sequence[str], k: int) -> list[list[Found]]:
-        """Add up the scores of each question's words, over the sentences that have them."""
+        """Sum the scores of each question's words, over the sentences that have them."""
         return [self._best(analyze(question, self.analyzer), k) for question in questions]
 
     def _best(self, words: Sequence[str], k: int) -> list[Found]:
         ids = [self.vocabulary[word] for word in words if word and word in self.vocabulary]
-        places = []
+        matches = []
         for one in ids:
             rows = slice(int(self.starts[one]), int(self.starts[one + 1]))
             self.scores[self.indices[rows]] += self.data[rows]
-            places.append(np.asarray(self.indices[rows]))
-        if not places:
+            matches.append(np.asarray(self.indices[rows]))
+        if not matches:
             return []
-        numbers = np.unique(np.concatenate(places))
+        numbers = np.unique(np.concatenate(matches))
         scores = self.scores[numbers]
         self.scores[numbers] = 0
         if len(numbers) > k:
@@ -112,14 +107,14 @@ class Bm25s:
         found = zip(numbers[order].tolist(), scores[order].tolist(), strict=True)
         return [Found(number, score) for number, score in found if score > 0]
 
-    def close(self) -> None:
-        """Do nothing: the arrays go with the object."""
 
+class TantivyEngine:
+    """A tantivy index of the words of `analysis`; sentence numbers are its only stored field.
 
-class Tantivy:
-    """A tantivy index of words made by `analysis`; sentence numbers are its one stored field."""
-
-    name = "tantivy"
+    Args:
+        folder: where `build` wrote.
+        analyzer: that of the index.
+    """
 
     def __init__(self, folder: Path, analyzer: str) -> None:
         self.analyzer = analyzer
@@ -128,8 +123,8 @@ class Tantivy:
         self.searcher = self.index.searcher()
 
     @staticmethod
-    def build(store: Store, folder: Path, analyzer: str, *, batch: int = BATCH) -> None:
-        """Index a store; what was committed before is left as it is."""
+    def build(store: Store, folder: Path, analyzer: str, *, batch: int = _COMMIT) -> None:
+        """Index a store; what an interrupted build committed is kept."""
         import tantivy
 
         folder.mkdir(parents=True, exist_ok=True)
@@ -149,7 +144,7 @@ class Tantivy:
         writer.wait_merging_threads()
 
     def search(self, questions: Sequence[str], k: int) -> list[list[Found]]:
-        """Ask for any of each question's words; no query syntax is read."""
+        """Search for any of each question's words; query syntax has no meaning."""
         return [self._best(analyze(question, self.analyzer), k) for question in questions]
 
     def _best(self, words: Sequence[str], k: int) -> list[Found]:
@@ -163,9 +158,6 @@ class Tantivy:
         found = [Found(self.searcher.doc(address)["number"][0], score) for score, address in hits]
         return sorted(found, key=lambda one: (-one.score, one.number))[:k]
 
-    def close(self) -> None:
-        """Do nothing: the files go with the object."""
-
 
 def _open_tantivy(folder: Path) -> Any:
     import tantivy
@@ -177,15 +169,3 @@ def _open_tantivy(folder: Path) -> Any:
     analyzer = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
     index.register_tokenizer("words", analyzer)
     return index
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Keep the garbage collector from looking through millions of lists over and over."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
