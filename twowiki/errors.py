@@ -83,7 +83,7 @@ def import_extra(module: str, extra: str) -> Any:
         raise DataError(problem, remedy=remedy) from None
 
 
-def require_file(path: str | PathLike[str], remedy: str) -> Path:
+def existing_file(path: str | PathLike[str], remedy: str) -> Path:
     """Return the path if it is a file, else raise with the remedy."""
     found = Path(path)
     if not found.is_file():

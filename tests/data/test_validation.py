@@ -11,7 +11,7 @@ import pytest
 import twowiki
 from tests.made_up import write_array, write_release
 from twowiki.cli.main import main
-from twowiki.data.validation import KINDS, validate
+from twowiki.data.validation import ODDITIES, validate
 
 Records = list[dict[str, Any]]
 
@@ -67,7 +67,7 @@ def test_paragraph_oddities_and_duplicates(records: Records) -> None:
 
 
 def test_every_kind_has_words() -> None:
-    assert all(KINDS.values())
+    assert all(ODDITIES.values())
 
 
 def test_records_of_any_shape_never_fail() -> None:

@@ -80,14 +80,14 @@ def question_tables(
     """
     import pyarrow as pa
 
-    from twowiki.data.arrow import batches
+    from twowiki.data.arrow import bounded_batches
 
     arc = None if not arc_dir else index_by_id(read_multiple_choice(arc_dir, opener=opener))
     schema = arrow_schema()
     seen: dict[str, str] = {}
     for file in split_members(files, split):
         questions = _once(parse_file(file, arc=arc, opener=opener), file, seen)
-        for batch in batches(questions, lambda question: len(question.question)):
+        for batch in bounded_batches(questions, lambda question: len(question.question)):
             yield pa.Table.from_pylist([_arrow_row(question) for question in batch], schema=schema)
 
 

@@ -16,20 +16,20 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
-from twowiki.data.arrow import require_datasets
+from twowiki.data.arrow import check_datasets
 
-require_datasets()
+check_datasets()
 
 
 import datasets  # noqa: E402
 from datasets.exceptions import DatasetGenerationError  # noqa: E402
 from datasets.utils.file_utils import xopen  # noqa: E402
 
-from twowiki.builder.features import FORMATS, check_config, features  # noqa: E402
+from twowiki.builder.features import CONFIG_FORMATS, check_config, features  # noqa: E402
 from twowiki.builder.fingerprint import cache_key, code_hash, is_globbed  # noqa: E402
 from twowiki.builder.registration import NAME, register  # noqa: E402
 from twowiki.data import releases  # noqa: E402
-from twowiki.data.arrow import refuse_repeated_ids  # noqa: E402
+from twowiki.data.arrow import check_unique_ids  # noqa: E402
 from twowiki.data.schema import DEFAULT_CONFIG  # noqa: E402
 from twowiki.data.splits import (  # noqa: E402
     guess_config,
@@ -64,7 +64,7 @@ class TwoWiki(datasets.ArrowBasedBuilder):
     BUILDER_CONFIGS = [  # noqa: RUF012 (the name and form that `datasets` reads)
         TwoWikiConfig(name=name, version=datasets.Version(version), description=text)
         for (name, version), text in zip(
-            releases.VERSIONS.items(), releases.DESCRIPTIONS.values(), strict=True
+            releases.CONFIG_VERSIONS.items(), releases.DESCRIPTIONS.values(), strict=True
         )
     ]
     DEFAULT_CONFIG_NAME = DEFAULT_CONFIG
@@ -72,7 +72,7 @@ class TwoWiki(datasets.ArrowBasedBuilder):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs["dataset_name"] = kwargs.get("dataset_name") or NAME
         places = (kwargs.get("data_dir"), kwargs.get("data_files"), kwargs.get("arc_dir"))
-        known = FORMATS.get(kwargs.get("config_name") or DEFAULT_CONFIG)
+        known = CONFIG_FORMATS.get(kwargs.get("config_name") or DEFAULT_CONFIG)
         any_file = known is not None and known.any_file
         kwargs["hash"] = cache_key(kwargs.get("hash"), places, deep=any_file)
         super().__init__(*args, **kwargs)
@@ -108,7 +108,7 @@ class TwoWiki(datasets.ArrowBasedBuilder):
         if place is not None and is_local(place):
             place = Path(place).expanduser()
             try:
-                found = FORMATS[name].find_files(place)
+                found = CONFIG_FORMATS[name].find_files(place)
             except DataError:
                 if not given or is_globbed(given, str(Path(place).resolve())):
                     raise
@@ -118,7 +118,7 @@ class TwoWiki(datasets.ArrowBasedBuilder):
                 return found
         if given:
             chosen = {str(split): [str(path) for path in paths] for split, paths in given.items()}
-            refuse_other_files(chosen)
+            check_data_files(chosen)
             if dl_manager.is_streaming:
                 return chosen
             return {split: list(dl_manager.download(paths)) for split, paths in chosen.items()}
@@ -128,14 +128,14 @@ class TwoWiki(datasets.ArrowBasedBuilder):
         super()._prepare_split(split_generator, *args, **kwargs)
         if (kwargs.get("num_proc") or 1) > 1:  # each process has seen only the ids of its files
             with _passed_on():
-                refuse_repeated_ids(
+                check_unique_ids(
                     Path(self._output_dir), f"{self.dataset_name}-{split_generator.name}"
                 )
 
     def _generate_tables(self, files: list[str], split: str) -> Iterator[tuple[int, Any]]:
         with _passed_on():
             number = -1
-            read_tables = FORMATS[self.config.name].read_tables
+            read_tables = CONFIG_FORMATS[self.config.name].read_tables
             stream = read_tables(files, split, self.config.arc_dir, self._open)
             for number, table in enumerate(stream):
                 yield number, table
@@ -153,7 +153,7 @@ class TwoWiki(datasets.ArrowBasedBuilder):
         return xopen(str(path), mode, download_config=settings)  # type: ignore[no-any-return]
 
 
-def require_options(options: Iterable[str]) -> None:
+def check_options(options: Iterable[str]) -> None:
     """Raise if an option belongs neither to `datasets.load_dataset` nor to any config."""
     known = {field.name for field in fields(TwoWikiConfig)}
     known |= signature(datasets.load_dataset).parameters.keys()
@@ -195,7 +195,7 @@ def load_dataset(
         DataError: input that cannot be used, with file, record, field and remedy.
     """
     register()
-    require_options(options)
+    check_options(options)
     if data_dir == "" or (data_files is not None and not data_files):
         raise DataError("data_dir or data_files is empty", remedy="Name a folder or a file")
     if data_dir is not None and is_local(data_dir):
@@ -208,7 +208,7 @@ def load_dataset(
         if data_dir is None:
             data_files = releases.fetch(config, _downloader())
         elif is_local(data_dir):
-            data_files = FORMATS[config].find_files(data_dir)
+            data_files = CONFIG_FORMATS[config].find_files(data_dir)
         else:
             options["data_dir"] = str(data_dir)
     if arc_dir is not None:
@@ -265,7 +265,7 @@ def absolute(data_files: Any) -> Any:
     return data_files
 
 
-def refuse_other_files(splits: Mapping[str, list[str]]) -> None:
+def check_data_files(splits: Mapping[str, list[str]]) -> None:
     """Raise for what a search of the working directory finds by accident: code, notes, logs."""
     for path in (path for paths in splits.values() for path in paths if is_local(path)):
         if not is_data_file(path) and sniff(path) == "other":

@@ -157,7 +157,7 @@ def _header(names: list[str]) -> dict[str, Any]:
 
 def _config_folders(root: Path) -> list[Path]:
     found = {path.parent for path in root.glob("*/*.parquet")}
-    order = list(releases.VERSIONS)
+    order = list(releases.CONFIG_VERSIONS)
     return sorted(
         (path for path in found if not path.name.startswith(".")),
         key=lambda path: (order.index(path.name) if path.name in order else len(order), path.name),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from twowiki.builder.dataset_card import read_card, write_dataset_card
-from twowiki.builder.features import FORMATS, check_config
+from twowiki.builder.features import CONFIG_FORMATS, check_config
 from twowiki.builder.fingerprint import cache_key
 from twowiki.data.schema import SPLITS
 from twowiki.data.splits import EXPORT_MARK, guess_config
@@ -58,10 +58,10 @@ def export(
         raise DataError(f"shard_rows is {shard_rows}", remedy=f"Choose a multiple of {ROW_GROUP}")
     config = config or guess_config(source)
     check_config(config)
-    form = FORMATS[config]
+    form = CONFIG_FORMATS[config]
     splits = form.find_files(source)
     place = Places.of(out, config)
-    place.refuse_what_is_not_ours(source)
+    place.check_target(source)
     read_card(Path(out) / "README.md")  # a broken card is refused before anything is replaced
     with place.locked():
         if place.old.exists() and not place.target.exists():
@@ -105,7 +105,7 @@ class Places(NamedTuple):
         names = (config, f".{config}.partial", f".{config}.old", f".{config}.lock")
         return cls(*(folder / name for name in names))
 
-    def refuse_what_is_not_ours(self, source: str | PathLike[str]) -> None:
+    def check_target(self, source: str | PathLike[str]) -> None:
         """Raise if the export would replace its source, or a folder with other files."""
         for place in (self.target, self.old):
             if not (place.exists() or place.is_symlink()):

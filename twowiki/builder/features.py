@@ -11,15 +11,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from twowiki.data.arrow import list_of, require_datasets, tables
+from twowiki.data.arrow import check_datasets, list_of, tables
 
-require_datasets()
+check_datasets()
 
 import datasets  # noqa: E402
 
 from twowiki.arc_da.features import arc_da_features, question_tables  # noqa: E402
 from twowiki.arc_da.sources import find_question_splits  # noqa: E402
-from twowiki.data.releases import VERSIONS  # noqa: E402
+from twowiki.data.releases import CONFIG_VERSIONS  # noqa: E402
 from twowiki.data.schema import CONFIGS, DEFAULT_CONFIG, HOTPOT_CONFIG, types_of  # noqa: E402
 from twowiki.data.sources import read_examples  # noqa: E402
 from twowiki.data.splits import find_splits  # noqa: E402
@@ -27,7 +27,7 @@ from twowiki.errors import DataError  # noqa: E402
 from twowiki.io.records import Opener  # noqa: E402
 from twowiki.worlds.dataset import WORLD_CONFIG  # noqa: E402
 
-Place = str | PathLike[str]
+_Place = str | PathLike[str]
 
 
 class ConfigFormat(NamedTuple):
@@ -40,9 +40,9 @@ class ConfigFormat(NamedTuple):
         any_file: whether any file of a folder may be read (ARC's archives), not only data files.
     """
 
-    find_files: Callable[[Place], dict[str, list[str]]]
+    find_files: Callable[[_Place], dict[str, list[str]]]
     features: Callable[[], datasets.Features]
-    read_tables: Callable[[list[str], str, Place | None, Opener], Iterator[Any]]
+    read_tables: Callable[[list[str], str, _Place | None, Opener], Iterator[Any]]
     any_file: bool = False
 
 
@@ -66,7 +66,7 @@ def _multihop_features(config: str) -> datasets.Features:
 
 
 def _multihop_tables(
-    config: str, files: list[str], split: str, arc_dir: Place | None, opener: Opener
+    config: str, files: list[str], split: str, arc_dir: _Place | None, opener: Opener
 ) -> Iterator[Any]:
     return tables(read_examples(files, config, split, opener), config)
 
@@ -81,12 +81,12 @@ def _multihop(config: str, release: str) -> ConfigFormat:
 
 
 def _arc_da_tables(
-    files: list[str], split: str, arc_dir: Place | None, opener: Opener
+    files: list[str], split: str, arc_dir: _Place | None, opener: Opener
 ) -> Iterator[Any]:
     return question_tables(files, arc_dir=arc_dir, opener=opener, split=split)
 
 
-FORMATS = {
+CONFIG_FORMATS = {
     **{config: _multihop(config, config) for config in CONFIGS},
     WORLD_CONFIG: _multihop(WORLD_CONFIG, DEFAULT_CONFIG),
     "arc_da": ConfigFormat(
@@ -100,15 +100,17 @@ FORMATS = {
 
 def check_config(config: str) -> None:
     """Raise a `DataError` if there is no such config; the hint is for a path in its place."""
-    if config not in VERSIONS:
+    if config not in CONFIG_VERSIONS:
         is_path = Path(config).expanduser().exists()
         hint = f"It is a path: give it as data_dir={config!r}. " if is_path else ""
-        raise DataError(f"unknown config {config!r}", remedy=f"{hint}Known: {', '.join(VERSIONS)}")
+        raise DataError(
+            f"unknown config {config!r}", remedy=f"{hint}Known: {', '.join(CONFIG_VERSIONS)}"
+        )
 
 
 def features(config: str = DEFAULT_CONFIG) -> datasets.Features:
     """Return the typed columns of a config: lists of structs, the same for every split."""
-    return FORMATS[config].features()
+    return CONFIG_FORMATS[config].features()
 
 
 FEATURES = features(DEFAULT_CONFIG)

@@ -20,7 +20,7 @@ from twowiki.arc_da.predictions import read_answers, read_ids
 from twowiki.arc_da.schema import Question
 from twowiki.arc_da.sources import read_gold_questions, read_multiple_choice
 from twowiki.data.splits import split_named
-from twowiki.errors import DataError, require_file
+from twowiki.errors import DataError, existing_file
 from twowiki.human import metric_agreement
 from twowiki.human.agreement import without_nan
 from twowiki.human.pseudonyms import pseudonym, read_secret
@@ -37,7 +37,7 @@ from twowiki.human.tasks import (
 from twowiki.io.arguments import argument, positional, settings_of
 from twowiki.io.files import (
     locked,
-    refuse_edited,
+    check_unedited,
     sha256_of,
     write_json,
     write_json_lines,
@@ -340,7 +340,7 @@ class RateExportCommand:
                 remedy = "Name another folder, or overwrite with --force (ratings there are lost)"
                 if (self.out / "key.jsonl").exists():
                     raise DataError("already has rating tasks", file=self.out, remedy=remedy)
-                refuse_edited(self.out, {**files, RATINGS: ""}, {}, remedy=remedy)
+                check_unedited(self.out, {**files, RATINGS: ""}, {}, remedy=remedy)
             write_together(self.out, files, remove=[RATINGS])
 
 
@@ -360,7 +360,7 @@ class RateImportCommand:
 
     def run(self) -> int:
         command = f"twowiki arc-da rate-export {self.folder} GOLD --system NAME=FILE"
-        key_file = require_file(self.folder / "key.jsonl", f"Make the tasks with: {command}")
+        key_file = existing_file(self.folder / "key.jsonl", f"Make the tasks with: {command}")
         with locked(self.folder):
             key = read_key(str(key_file))
             path = self.folder / RATINGS

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from twowiki.errors import DataError, require_file
+from twowiki.errors import DataError, existing_file
 from twowiki.generation.settings import GenerateConfig, Resources
 from twowiki.io.arguments import argument, positional, settings_of
 from twowiki.worlds.settings import WorldConfig, parse_world
@@ -186,7 +186,7 @@ class ExplainCommand:
         from twowiki.generation.sampling import read_json_lines
 
         remedy = "Name the --out of `twowiki generate` with --run"
-        path = require_file(self.run_dir / PROVENANCE, remedy)
+        path = existing_file(self.run_dir / PROVENANCE, remedy)
         start = str(self.sample_id)
         rows = [row for row in read_json_lines(path, dict) if row["_id"].startswith(start)]
         if not rows:
@@ -199,7 +199,7 @@ class ExplainCommand:
     def _recover(self, expected: Path) -> int:
         from twowiki.generation.run_comparison import Recovered, missing_lines
 
-        require_file(expected, "Name records in the authors' form with --against")
+        existing_file(expected, "Name records in the authors' form with --against")
         recovery = Recovered(self.run_dir, self.work).check(expected)
         reasons = Counter(missing.reason for missing in recovery.missing)
         if self.json:

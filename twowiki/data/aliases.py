@@ -14,11 +14,11 @@ from typing import Any
 
 import msgspec
 
-from twowiki.data.fields import kind_of
-from twowiki.errors import DataError, require_file
+from twowiki.data.fields import json_type
+from twowiki.errors import DataError, existing_file
 from twowiki.io.archives import open_named
 from twowiki.io.files import sha256_of
-from twowiki.io.records import Source, collector_paused, parse_values, read_bytes, sniff
+from twowiki.io.records import DataSource, collector_paused, parse_values, read_bytes, sniff
 
 ALIAS_FILE = "id_aliases.json"
 _PREDICTED = {"answer", "sp"}  # keys of a prediction file
@@ -42,7 +42,7 @@ class AliasTable:
         source: where the entries came from.
     """
 
-    def __init__(self, entries: Mapping[str, Any], source: Source | None = None) -> None:
+    def __init__(self, entries: Mapping[str, Any], source: DataSource | None = None) -> None:
         self._entries, self.source = entries, source
 
     def __len__(self) -> int:
@@ -89,11 +89,11 @@ def read_aliases(aliases: Aliases | AliasTable) -> AliasTable:
     if place.is_dir():
         place = place / ALIAS_FILE
     missing = f"Name the release's {ALIAS_FILE}"
-    if not place.is_fifo() and sniff(require_file(place, missing)) == "zip":
+    if not place.is_fifo() and sniff(existing_file(place, missing)) == "zip":
         with open_named(place, ALIAS_FILE) as stream:
             if stream is None:
                 raise DataError(f"the zip holds no {ALIAS_FILE}", file=place)
-            data, source = stream.read(), Source(str(place), sha256_of(place))
+            data, source = stream.read(), DataSource(str(place), sha256_of(place))
     else:
         data, source = read_bytes(place, missing)
     with collector_paused():
@@ -119,7 +119,7 @@ def _by_id(records: Iterable[Any], path: Path | None) -> dict[str, Any]:
     for number, record in enumerate(records):
         name = record.get("Q_id") if isinstance(record, Mapping) else None
         if not isinstance(name, str):
-            found = kind_of(record) if name is None else f"Q_id {name!r}"
+            found = json_type(record) if name is None else f"Q_id {name!r}"
             problem = f"expected a record with a Q_id, got {found}"
             raise DataError(problem, file=path, record=f"number {number}", remedy=_LINE)
         entries[name] = record

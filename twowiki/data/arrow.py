@@ -19,18 +19,20 @@ from twowiki.errors import DataError
 
 FIRST_BATCH, LARGEST_BATCH = 16, 256  # rows; the first is small, so that streaming starts at once
 LARGEST_TEXT = 4_000_000  # characters of context per batch; bounds memory where records are huge
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 
 
 def tables(examples: Iterable[Example], config: str = DEFAULT_CONFIG) -> Iterator[pa.Table]:
     """Yield tables of growing size; examples before an error are yielded first."""
-    for batch in batches(examples, _text_length):
+    for batch in bounded_batches(examples, _text_length):
         yield to_table(batch, config)
 
 
-def batches(items: Iterable[Item], length_of: Callable[[Item], int]) -> Iterator[list[Item]]:
+def bounded_batches(
+    items: Iterable[_Item], length_of: Callable[[_Item], int]
+) -> Iterator[list[_Item]]:
     """Cut a stream into lists bounded in number and text; an error comes after what was whole."""
-    waiting: list[Item] = []
+    waiting: list[_Item] = []
     size, text = FIRST_BATCH, 0
     fault: DataError | None = None
     stream = iter(items)
@@ -122,7 +124,7 @@ def _structs(
     return _lists(groups, pa.StructArray.from_arrays(arrays, names=list(fields)))
 
 
-def refuse_repeated_ids(folder: Path, prefix: str) -> None:
+def check_unique_ids(folder: Path, prefix: str) -> None:
     """Check that no id occurs twice in written Arrow shards.
 
     Raises:
@@ -142,7 +144,7 @@ def refuse_repeated_ids(folder: Path, prefix: str) -> None:
 OLDEST_DATASETS = "3.6"
 
 
-def require_datasets() -> None:
+def check_datasets() -> None:
     """Raise an ImportError that names both versions when `datasets` is too old."""
     import datasets
 

@@ -20,7 +20,7 @@ _TEXT, _TEXT_OR_NONE = frozenset((str,)), frozenset((str, type(None)))
 TRIPLE_ID_NAMES = (("subject_id", "relation", "object_id"), *TRIPLE_NAMES)
 
 
-def kind_of(value: Any) -> str:
+def json_type(value: Any) -> str:
     """Return the name of a JSON value's type for an error message."""
     names = {dict: "an object", list: "a list", str: "a text", bool: "a truth value"}
     if value is None:
@@ -29,7 +29,7 @@ def kind_of(value: Any) -> str:
 
 
 @lru_cache(maxsize=256)
-def misspelt_field(
+def misspelled_field(
     given: tuple[str, ...], known: frozenset[str], missing: frozenset[str]
 ) -> tuple[str, str] | None:
     """Find a field whose name is nearly that of a missing one; return both names, or None."""
@@ -59,7 +59,7 @@ def required_text(raw: Mapping[str, Any], name: str) -> str:
     """Return a text field's value, or raise."""
     value = required(raw, name)
     if not isinstance(value, str):
-        raise DataError(f"expected a text, got {kind_of(value)}", field=name)
+        raise DataError(f"expected a text, got {json_type(value)}", field=name)
     return value
 
 
@@ -67,7 +67,7 @@ def optional_text(raw: Mapping[str, Any], name: str) -> str | None:
     """Return a text field's value, None where the record lacks it."""
     value = raw.get(name)
     if value is not None and not isinstance(value, str):
-        raise DataError(f"expected a text, got {kind_of(value)}", field=name)
+        raise DataError(f"expected a text, got {json_type(value)}", field=name)
     return value
 
 
@@ -90,7 +90,7 @@ def listed(value: Any, field: str) -> list[Any]:
         return [dict(zip(value, entry, strict=True)) for entry in zip(*columns, strict=True)]
     if isinstance(value, list | tuple):
         return list(value)
-    raise DataError(f"expected a list, got {kind_of(value)}", field=field)
+    raise DataError(f"expected a list, got {json_type(value)}", field=field)
 
 
 def parse_context(value: Any) -> list[tuple[str, tuple[str, ...]]]:
@@ -168,7 +168,7 @@ def parse_entity_ids(value: Any) -> tuple[str, ...]:
         value = listed(value, "entity_ids")
     parts = value.split("_") if isinstance(value, str) else value
     if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
-        raise DataError(f"expected ids joined by '_', got {kind_of(value)}", field="entity_ids")
+        raise DataError(f"expected ids joined by '_', got {json_type(value)}", field="entity_ids")
     return tuple(parts)
 
 

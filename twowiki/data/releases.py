@@ -29,7 +29,7 @@ ARCHIVES = {
     "data_ids": Archive("https://www.dropbox.com/s/7ep3h8unu2njfxv/data_ids.zip?dl=1"),
     "data": Archive("https://www.dropbox.com/s/npidmtadreo6df2/data.zip?dl=1"),
 }
-VERSIONS = {
+CONFIG_VERSIONS = {
     "data_ids_april7": "1.2.0",
     "data_ids": "1.1.0",
     "data": "1.0.0",

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from twowiki.data.fields import (
-    kind_of,
-    misspelt_field,
+    json_type,
+    misspelled_field,
     optional_text,
     parse_context,
     parse_entity_ids,
@@ -142,7 +142,7 @@ def parse_record(raw: Any, config: str = DEFAULT_CONFIG) -> Example:
     """
     if not isinstance(raw, Mapping):
         raise DataError(
-            f"expected a record (a JSON object), got {kind_of(raw)}",
+            f"expected a record (a JSON object), got {json_type(raw)}",
             remedy="Pass a file of records: a JSON array of objects, or one object per line",
         )
     record_id = _record_id(raw)
@@ -260,7 +260,7 @@ def _record_id(raw: Mapping[str, Any]) -> str:
             return value
         if value is not None:
             raise DataError(
-                f"the id is {kind_of(value)}, not a text" if value != "" else "the id is empty",
+                f"the id is {json_type(value)}, not a text" if value != "" else "the id is empty",
                 record=str(value),
                 field=name,
             )
@@ -273,7 +273,7 @@ def _record_id(raw: Mapping[str, Any]) -> str:
 
 def _check_spelling(raw: Mapping[str, Any]) -> None:
     """Raise for a field whose name is nearly that of a field that the record lacks."""
-    found = misspelt_field(tuple(raw), KNOWN_FIELDS, KNOWN_FIELDS.difference(raw, ("_id", "id")))
+    found = misspelled_field(tuple(raw), KNOWN_FIELDS, KNOWN_FIELDS.difference(raw, ("_id", "id")))
     if found:
         raise DataError(
             f"unknown field, while {found[1]!r} is missing",

@@ -19,7 +19,7 @@ from twowiki.errors import DataError
 from twowiki.io.files import progress
 from twowiki.io.records import sniff
 
-KINDS = {
+ODDITIES = {
     "broken_file": "files that end early or hold no records",
     "unreadable_record": "records whose fields have another form than in the release",
     "missing_id": "records without an id",
@@ -84,7 +84,7 @@ class Findings:
                         sorted(self.details.get(kind, {}).items(), key=lambda x: (-x[1], x[0]))
                     ),
                 }
-                for kind, what in KINDS.items()
+                for kind, what in ODDITIES.items()
                 if kind in self.counts
             },
         }

@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from twowiki.errors import DataError, require_file
+from twowiki.errors import DataError, existing_file
 from twowiki.generation.dump_reader import ingest, paragraph_files
 from twowiki.generation.engines import SparkEngine, ingest_on_spark
 from twowiki.generation.outputs import write_outputs
@@ -56,7 +56,7 @@ def run_pipeline(config: GenerateConfig, out: Path, resources: Resources) -> dic
     """
     if config.wikidata is None or config.paragraphs is None:
         raise DataError("no dumps", remedy="Set --wikidata and --paragraphs.")
-    require_file(config.wikidata, "Set --wikidata to a Wikidata JSON dump.")
+    existing_file(config.wikidata, "Set --wikidata to a Wikidata JSON dump.")
     files, form = paragraph_files(config.paragraphs)
     work = resources.work or out / "work"
     work.mkdir(parents=True, exist_ok=True)

@@ -24,7 +24,7 @@ import msgspec
 
 from twowiki.data.dates import DATE
 from twowiki.data.schema import Example, Paragraph
-from twowiki.errors import DataError, require_file
+from twowiki.errors import DataError, existing_file
 from twowiki.generation.samples import BRIDGE_TYPES, QuestionInContext
 from twowiki.metric.normalization import CLOSED_ANSWERS, normalize_answer
 from twowiki.models.text import bare_title
@@ -226,7 +226,7 @@ def read_scores(path: Path, samples: Sequence[QuestionInContext]) -> dict[str, f
     Raises:
         DataError: for a line of another shape, or a sample without a score.
     """
-    require_file(path, 'Set --probe to file:PATH, JSON lines {"id": ..., "f1": ...}.')
+    existing_file(path, 'Set --probe to file:PATH, JSON lines {"id": ..., "f1": ...}.')
     scores: dict[str, float] = {}
     with open(path, encoding="utf-8") as stream:
         for number, line in enumerate(stream, 1):

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from twowiki.errors import DataError
 from twowiki.io.files import write_text
-from twowiki.io.records import parse_json
+from twowiki.io.records import read_object
 
 FOLDER_KINDS = {"model": "model", "dataset": "dataset", "metric": "space", "demo": "space"}
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "spiece.model", "vocab.txt", "vocab.json")
@@ -302,14 +302,6 @@ def read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise DataError(f"is not UTF-8 text ({error.reason})", file=path) from None
-
-
-def read_object(path: Path) -> dict[str, Any]:
-    """Read a JSON object."""
-    value = parse_json(read_text(path).encode(), path)
-    if not isinstance(value, dict):
-        raise DataError("is not a JSON object", file=path)
-    return value
 
 
 def list_files(folder: Path, kind: str) -> CheckedFolder:

@@ -18,7 +18,7 @@ from typing import IO
 from twowiki.errors import DataError
 
 MAGIC_ZIP = b"PK\x03\x04"
-Choose = Callable[[zipfile.ZipFile, str], zipfile.ZipInfo]
+MemberChoice = Callable[[zipfile.ZipFile, str], zipfile.ZipInfo]
 _DATA = re.compile(r"\.(?:jsonl?|csv|tsv|parquet)(?:\.(?:gz|bz2|xz))?$", re.IGNORECASE)
 _HIDDEN = re.compile(r"(?:^|/)(?:\.|__MACOSX/)")
 _AGAIN = "Download it again and compare its length and checksum"

@@ -20,7 +20,7 @@ from dataclasses import MISSING, Field, field, fields
 from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from twowiki.errors import DataError, nearest, require_file
+from twowiki.errors import DataError, existing_file, nearest
 
 T = TypeVar("T")
 Styles = Literal["-", "_"]
@@ -145,7 +145,7 @@ def read_settings_file(
     """Return the settings of a YAML file by field; a name that the class has not is refused."""
     import yaml
 
-    require_file(path, "Name an existing YAML file of settings")
+    existing_file(path, "Name an existing YAML file of settings")
     try:
         values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:

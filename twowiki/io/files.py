@@ -19,7 +19,7 @@ from typing import IO, Any, TypeVar
 
 from twowiki.errors import DataError
 
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
@@ -84,7 +84,7 @@ def sha256_of(path: str | PathLike[str]) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def progress(items: Iterable[Item], *, what: str, total: int | None = None) -> Iterable[Item]:
+def progress(items: Iterable[_Item], *, what: str, total: int | None = None) -> Iterable[_Item]:
     """Wrap an iterable in a progress bar on standard error; silent if that is not a terminal."""
     from tqdm import tqdm
 
@@ -141,7 +141,7 @@ def write_together(folder: Path, files: Mapping[str, str], *, remove: Iterable[s
     _finish(folder)
 
 
-def refuse_edited(
+def check_unedited(
     folder: Path, files: Mapping[str, str], known: Mapping[str, str], *, remedy: str
 ) -> None:
     """Check that no file to replace or remove was changed by people.

@@ -37,14 +37,14 @@ import msgspec
 from twowiki.errors import DataError
 from twowiki.io.archives import (
     MAGIC_ZIP,
-    Choose,
+    MemberChoice,
     exact_member,
     only_member,
     open_member,
     open_zip,
 )
 from twowiki.io.json_stream import read_json_records
-from twowiki.io.tables import read_table
+from twowiki.io.tables import read_delimited
 
 Opener = Callable[..., Any]
 _OPEN: dict[bytes, Callable[..., Any]] = {
@@ -66,7 +66,7 @@ _AGAIN = "Download or write it again and compare its length"
 IDS = ("_id", "id")
 
 
-class Source(NamedTuple):
+class DataSource(NamedTuple):
     """Where data came from, for the report: a path (or what it was), and a hash of it."""
 
     name: str
@@ -92,7 +92,7 @@ def collector_paused() -> Iterator[None]:
 
 @contextmanager
 def open_bytes(
-    path: str | PathLike[str], opener: Opener = open, choose: Choose = only_member
+    path: str | PathLike[str], opener: Opener = open, choose: MemberChoice = only_member
 ) -> Iterator[IO[bytes]]:
     """Open a file, or a member of a zip, for reading its unpacked bytes.
 
@@ -107,7 +107,7 @@ def open_bytes(
 
 @contextmanager
 def _opened(
-    path: str | PathLike[str], opener: Opener, choose: Choose
+    path: str | PathLike[str], opener: Opener, choose: MemberChoice
 ) -> Iterator[tuple[IO[bytes], str]]:
     """Open unpacked bytes; yield them with the name that tells their format."""
     name = os.fspath(path)
@@ -175,7 +175,7 @@ def read_records(
     path: str | PathLike[str],
     opener: Opener = open,
     *,
-    choose: Choose = only_member,
+    choose: MemberChoice = only_member,
     columns: Collection[str] | None = None,
     empty_cell: str | None = "",
 ) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -204,7 +204,7 @@ def _records(
     delimiter = _delimiter(name)
     if delimiter is not None:
         with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
-            for row in read_table(text, delimiter):
+            for row in read_delimited(text, delimiter):
                 yield {name: cell or empty_cell for name, cell in row.items()}
     elif name.lower().endswith(".parquet") or _head(stream).startswith(_PARQUET):
         yield from _parquet_rows(stream, columns)
@@ -291,7 +291,7 @@ def read_values(
     record: Any = Any,
     text_lines: bool = False,
     remedy: str = "Check the path",
-) -> tuple[Any, Source]:
+) -> tuple[Any, DataSource]:
     """Read a file whole: the list of its records, or its one object from id to value.
 
     Args:
@@ -324,19 +324,21 @@ def read_object(path: str | PathLike[str], remedy: str = "Check the path") -> di
     return value
 
 
-def read_bytes(path: str | PathLike[str], remedy: str = "Check the path") -> tuple[bytes, Source]:
+def read_bytes(
+    path: str | PathLike[str], remedy: str = "Check the path"
+) -> tuple[bytes, DataSource]:
     """Read a file's unpacked bytes, and the SHA-256 of the file as it is stored."""
     data, source, _ = _read_unpacked(path, remedy)
     return data, source
 
 
-def _read_unpacked(path: str | PathLike[str], remedy: str) -> tuple[bytes, Source, str]:
+def _read_unpacked(path: str | PathLike[str], remedy: str) -> tuple[bytes, DataSource, str]:
     place = Path(path)
     if not place.is_file() and not place.is_fifo():
         problem = "is a folder, not a file" if place.is_dir() else "no such file"
         raise DataError(problem, file=path, remedy=remedy)
     data, name = place.read_bytes(), str(path)
-    source = Source(name, hashlib.sha256(data).hexdigest())
+    source = DataSource(name, hashlib.sha256(data).hexdigest())
     if data.startswith(MAGIC_ZIP):
         with open_zip(io.BytesIO(data), path) as archive:
             member = only_member(archive, path)

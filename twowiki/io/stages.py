@@ -38,7 +38,7 @@ MANIFEST = "_manifest.json"
 _KEY = "_key"
 _WHOLE_FILE = 256 << 20
 
-Work = Callable[[Path], Mapping[str, Any]]
+StageWork = Callable[[Path], Mapping[str, Any]]
 
 
 def fingerprint_of(path: str | PathLike[str]) -> dict[str, Any]:
@@ -65,12 +65,12 @@ def key_of(parts: Mapping[str, Any]) -> str:
 def run_stage(
     folder: Path,
     key: str,
-    work: Work,
+    work: StageWork,
     *,
     keep_partial: bool = False,
     shared: bool = False,
     quiet: bool = False,
-    describe: Work | None = None,
+    describe: StageWork | None = None,
 ) -> dict[str, Any]:
     """Run `work` unless the folder is finished under this key; return what `work` returned.
 
@@ -94,7 +94,12 @@ def run_stage(
 
 
 def _run(
-    folder: Path, key: str, work: Work, keep_partial: bool, quiet: bool, describe: Work | None
+    folder: Path,
+    key: str,
+    work: StageWork,
+    keep_partial: bool,
+    quiet: bool,
+    describe: StageWork | None,
 ) -> dict[str, Any]:
     finished = _finished(folder, key)
     if finished is not None:

@@ -22,7 +22,7 @@ _REMEDY = "Write the table again with a spreadsheet or a CSV library; cells with
 csv.field_size_limit(1 << 24)
 
 
-def read_table(text: TextIO, preferred: str = ",") -> Iterator[dict[str, str]]:
+def read_delimited(text: TextIO, preferred: str = ",") -> Iterator[dict[str, str]]:
     """Read a table's rows.
 
     Args:

@@ -16,9 +16,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from twowiki.data.fields import kind_of
+from twowiki.data.fields import json_type
 from twowiki.errors import DataError
-from twowiki.io.records import Source, read_values
+from twowiki.io.records import DataSource, read_values
 from twowiki.llm.parsing import UNPARSED, ParsedOutput, parse_llm_output
 from twowiki.metric.gold import IN_MEMORY
 from twowiki.metric.predictions import PredictionSet
@@ -45,7 +45,7 @@ def read_llm_outputs(source: str | PathLike[str] | Iterable[Mapping[str, Any]]) 
         values, origin = read_values(source)
         records = [values] if isinstance(values, Mapping) else values
     else:
-        path, origin, records = None, Source(IN_MEMORY, ""), list(source)
+        path, origin, records = None, DataSource(IN_MEMORY, ""), list(source)
     outputs: dict[str, Any] = {}
     for number, record in enumerate(records):
         outputs[_id_of(record, number, path)] = _text_of(record)
@@ -59,11 +59,11 @@ def read_llm_outputs(source: str | PathLike[str] | Iterable[Mapping[str, Any]]) 
 
 def _id_of(record: Any, number: int, path: Path | None) -> str:
     if not isinstance(record, Mapping):
-        problem = f"expected an object, got {kind_of(record)}"
+        problem = f"expected an object, got {json_type(record)}"
         raise DataError(problem, file=path, record=f"number {number}", remedy=_FORMAT)
     name = next((record[key] for key in ID_NAMES if record.get(key) is not None), None)
     if not isinstance(name, str):
-        found = "no id" if name is None else f"the id is {kind_of(name)}, not a text"
+        found = "no id" if name is None else f"the id is {json_type(name)}, not a text"
         raise DataError(found, file=path, record=f"number {number}", field="id", remedy=_FORMAT)
     return name
 

@@ -13,7 +13,7 @@ from typing import Any
 from twowiki.data.fields import FACT_NAMES, TRIPLE_ID_NAMES, TRIPLE_NAMES
 from twowiki.data.schema import Prediction
 from twowiki.errors import DataError
-from twowiki.io.records import Source
+from twowiki.io.records import DataSource
 from twowiki.metric.gold import IN_MEMORY
 from twowiki.metric.gold_sources import GoldSource, open_gold
 from twowiki.metric.predictions import (
@@ -93,7 +93,7 @@ def prediction_records(
         ids: the ids of the batch's references; the official dict is put in their order.
     """
     if isinstance(predictions, Mapping):
-        found = collect_predictions(predictions, Source(IN_MEMORY, ""))
+        found = collect_predictions(predictions, DataSource(IN_MEMORY, ""))
         return [_prediction_record(example_id, found.of(example_id)) for example_id in ids]
     rows = list(predictions)
     named = [(row_id(row, number), row) for number, row in enumerate(rows)]

@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from twowiki.data.fields import FACT_NAMES, TRIPLE_ID_NAMES, TRIPLE_NAMES, kind_of, listed
+from twowiki.data.fields import FACT_NAMES, TRIPLE_ID_NAMES, TRIPLE_NAMES, json_type, listed
 from twowiki.data.schema import TWO_WIKI_TYPES, Example
 from twowiki.errors import DataError
-from twowiki.io.records import Source
+from twowiki.io.records import DataSource
 from twowiki.metric.results import Gold
 
 IN_MEMORY = "in memory"
@@ -72,7 +72,7 @@ class GoldReader:
     def __init__(
         self,
         records: Iterable[Any],
-        source: Source = Source(IN_MEMORY, ""),  # noqa: B008
+        source: DataSource = DataSource(IN_MEMORY, ""),  # noqa: B008
         labels: Sequence[str] = TWO_WIKI_TYPES,
     ) -> None:
         self.source = source
@@ -127,7 +127,7 @@ def _record_of(record: Any, number: int) -> GoldRecord:
         record = record._asdict()
     if type(record) is not dict and not isinstance(record, Mapping):
         raise DataError(
-            f"expected a record (an object), got {kind_of(record)}",
+            f"expected a record (an object), got {json_type(record)}",
             record=f"number {number}",
             remedy='Gold is a list of objects with "_id", "answer", "supporting_facts" and '
             '"evidences", as in dev.json',
@@ -217,7 +217,7 @@ def _text(answer: Any) -> str:
         return ""
     if isinstance(answer, int | float):
         return str(answer)
-    raise DataError(f"the gold answer is {kind_of(answer)}, not a text", field="answer")
+    raise DataError(f"the gold answer is {json_type(answer)}, not a text", field="answer")
 
 
 def _type_of(value: Any, labels: Sequence[str]) -> str | None:
@@ -233,7 +233,7 @@ def _id_error(raw: GoldRecord, record_id: Any, number: int) -> DataError:
         return DataError(
             "this is a prediction file, not gold", remedy="The order is PREDICTIONS GOLD [ALIASES]"
         )
-    found = "no id" if record_id is None else f"the id is {kind_of(record_id)}, not a text"
+    found = "no id" if record_id is None else f"the id is {json_type(record_id)}, not a text"
     return DataError(
         found, record=f"number {number}", field="_id", remedy="Every gold record needs an '_id'"
     )

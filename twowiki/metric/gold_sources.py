@@ -14,17 +14,17 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from twowiki.data.fields import kind_of
+from twowiki.data.fields import json_type
 from twowiki.data.schema import HOTPOT_TYPES, RELEASES, TWO_WIKI_TYPES
 from twowiki.data.sources import read_raw
 from twowiki.data.splits import find_splits, guess_config, split_of
 from twowiki.errors import DataError
 from twowiki.io.files import sha256_of
-from twowiki.io.records import Source, class_labels, read_values, sniff
+from twowiki.io.records import DataSource, class_labels, read_values, sniff
 from twowiki.metric.gold import IN_MEMORY, GoldReader, GoldRecord
 
 GoldSource = str | PathLike[str] | Iterable[Any] | Mapping[str, Any]
-_Records = tuple[Sequence[str], Iterable[Any], Source]
+_Records = tuple[Sequence[str], Iterable[Any], DataSource]
 LARGEST_HELD = 1 << 28  # bytes; a larger file is streamed
 _TELLING = tuple(name for name in RELEASES if name != "data")  # many folders are called data
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
@@ -67,8 +67,8 @@ def _find_records(
     if hasattr(source, "features") and hasattr(source, "select_columns"):
         return _of_dataset(source)
     if isinstance(source, bytes) or not isinstance(source, Iterable):
-        raise DataError(f"gold is {kind_of(source)}, not a list of records", remedy=_ORDER)
-    return TWO_WIKI_TYPES, source, Source(IN_MEMORY, "", config, split)
+        raise DataError(f"gold is {json_type(source)}, not a list of records", remedy=_ORDER)
+    return TWO_WIKI_TYPES, source, DataSource(IN_MEMORY, "", config, split)
 
 
 def _of_path(
@@ -83,13 +83,17 @@ def _of_path(
         raise DataError("no such file or folder", file=source, remedy="Check the path")
     kind = sniff(path) if path.is_file() else "json"
     if kind == "parquet":
-        return _of_parquet([path], Source(str(source), sha256_of(path), config, split))
+        return _of_parquet([path], DataSource(str(source), sha256_of(path), config, split))
     if kind == "zip":
         split = split or "validation"
-        origin = Source(str(source), sha256_of(path), config or guess_config(path), split)
+        origin = DataSource(str(source), sha256_of(path), config or guess_config(path), split)
         return TWO_WIKI_TYPES, read_raw(path, split), origin
     if path.is_file() and path.stat().st_size > largest_held:
-        return TWO_WIKI_TYPES, read_raw(path), Source(str(source), sha256_of(path), config, split)
+        return (
+            TWO_WIKI_TYPES,
+            read_raw(path),
+            DataSource(str(source), sha256_of(path), config, split),
+        )
     records, origin = read_values(path, record=GoldRecord)  # contexts stay undecoded
     records = [records] if isinstance(records, Mapping) else records
     named, folder = split_of(path), path.resolve().parent.name
@@ -112,7 +116,7 @@ def _of_folder(path: Path, config: str | None, split: str | None, largest_held: 
     files = [Path(file) for file in splits[split]]
     hashes = "".join(sha256_of(file) for file in files)
     sha256 = hashes if len(files) == 1 else hashlib.sha256(hashes.encode()).hexdigest()
-    origin = Source(str(path), sha256, config, split)
+    origin = DataSource(str(path), sha256, config, split)
     if sniff(files[0]) == "parquet":
         return _of_parquet(files, origin)
     if len(files) == 1 and sniff(files[0]) != "zip":
@@ -161,7 +165,7 @@ def _of_dataset(dataset: Any) -> _Records:
     labels = getattr(features.get("type"), "names", None) or TWO_WIKI_TYPES
     info = getattr(dataset, "info", None)
     split = str(dataset.split) if getattr(dataset, "split", None) else None
-    origin = Source(IN_MEMORY, "", getattr(info, "config_name", None), split)
+    origin = DataSource(IN_MEMORY, "", getattr(info, "config_name", None), split)
     if not features or not hasattr(dataset, "with_format") or not hasattr(dataset, "num_rows"):
         return labels, iter(dataset), origin
     names = [name for name in dataset.column_names if name in _NEEDED]
@@ -169,7 +173,7 @@ def _of_dataset(dataset: Any) -> _Records:
     return labels, _rows_of(table), origin
 
 
-def _of_parquet(files: Sequence[Path], origin: Source) -> _Records:
+def _of_parquet(files: Sequence[Path], origin: DataSource) -> _Records:
     import pyarrow
     import pyarrow.parquet
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from twowiki.io.records import Source
+from twowiki.io.records import DataSource
 from twowiki.metric.predictions import PredictionSet
 from twowiki.metric.results import Gold
 
@@ -45,7 +45,7 @@ def hash_of_texts(texts: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-def hashed(source: Source, hash_of: Callable[[], str]) -> Source:
+def hashed(source: DataSource, hash_of: Callable[[], str]) -> DataSource:
     """Return a source with a hash of its content where it has none, because it was not a file."""
     return source if source.sha256 else source._replace(sha256=hash_of())
 

@@ -15,10 +15,10 @@ from itertools import chain
 from os import PathLike
 from typing import Any, NamedTuple
 
-from twowiki.data.fields import FACT_NAMES, TRIPLE_NAMES, kind_of, listed
+from twowiki.data.fields import FACT_NAMES, TRIPLE_NAMES, json_type, listed
 from twowiki.data.schema import Example, Prediction
 from twowiki.errors import DataError
-from twowiki.io.records import Source, collector_paused, read_values
+from twowiki.io.records import DataSource, collector_paused, read_values
 from twowiki.metric.gold import IN_MEMORY
 
 BLOCKS = ("answer", "sp", "evidence")
@@ -50,14 +50,17 @@ class PredictionSet:
     answers: Mapping[str, Any]
     facts: Mapping[str, Any]
     triples: Mapping[str, Any]
-    source: Source
+    source: DataSource
     absent: tuple[str, ...] = ()
     repeated: int = 0
     notes: tuple[str, ...] = ()
 
     @classmethod
     def of_typed(
-        cls, predictions: Mapping[str, Prediction], source: Source | None = None, repeated: int = 0
+        cls,
+        predictions: Mapping[str, Prediction],
+        source: DataSource | None = None,
+        repeated: int = 0,
     ) -> PredictionSet:
         """Return the set of predictions that need no reading."""
         values: list[dict[str, Any]] = [
@@ -66,7 +69,7 @@ class PredictionSet:
         ]
         named = zip(BLOCKS, values, strict=True)
         absent = [block for block, part in named if part and not any_given(part)]
-        source = source or Source(IN_MEMORY, "")
+        source = source or DataSource(IN_MEMORY, "")
         return cls(values[0], values[1], values[2], source, tuple(absent), repeated)
 
     def of(self, example_id: str) -> Prediction:
@@ -94,7 +97,7 @@ def read_predictions(source: PredictionSource | PredictionSet) -> PredictionSet:
     if isinstance(source, PredictionSet):
         return source
     if not isinstance(source, str | PathLike):
-        return collect_predictions(source, Source(IN_MEMORY, ""))
+        return collect_predictions(source, DataSource(IN_MEMORY, ""))
     try:
         with collector_paused():
             return collect_predictions(*read_values(source))
@@ -102,7 +105,7 @@ def read_predictions(source: PredictionSource | PredictionSet) -> PredictionSet:
         raise error.at(source) from None
 
 
-def collect_predictions(value: Any, source: Source) -> PredictionSet:
+def collect_predictions(value: Any, source: DataSource) -> PredictionSet:
     """Return the `PredictionSet` of a parsed file or a structure."""
     if isinstance(value, Mapping):
         if any(block in value for block in BLOCKS) and _id_of(value) is None:
@@ -112,7 +115,7 @@ def collect_predictions(value: Any, source: Source) -> PredictionSet:
         found = f"an object with {', '.join(map(repr, list(value)[:6])) or 'no keys'}"
         raise DataError(f"not a prediction: {found}", remedy=EXPECTED)
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        raise DataError(f"not a prediction: {kind_of(value)}", remedy=EXPECTED)
+        raise DataError(f"not a prediction: {json_type(value)}", remedy=EXPECTED)
     return _of_rows(list(value), source)
 
 
@@ -126,12 +129,12 @@ def _row_of(example_id: str, entry: Any) -> dict[str, Any]:
     return {**entry, "id": example_id}
 
 
-def _of_blocks(value: Mapping[str, Any], source: Source) -> PredictionSet:
+def _of_blocks(value: Mapping[str, Any], source: DataSource) -> PredictionSet:
     """Read the official form; a block that is not there leaves its part out for all."""
     for block in BLOCKS:
         if value.get(block) is not None and not isinstance(value[block], Mapping):
             raise DataError(
-                f"the block is {kind_of(value[block])}, not an object from ids to values",
+                f"the block is {json_type(value[block])}, not an object from ids to values",
                 field=block,
                 remedy=EXPECTED,
             )
@@ -153,7 +156,7 @@ def _without_structs(triples: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def _of_rows(rows: Sequence[Any], source: Source) -> PredictionSet:
+def _of_rows(rows: Sequence[Any], source: DataSource) -> PredictionSet:
     found: dict[str, Prediction] = {}
     for number, row in enumerate(rows):
         example_id = row_id(row, number)
@@ -177,13 +180,13 @@ def row_id(row: Any, number: int) -> str:
     """Return the id of a row, or raise what is wrong with it."""
     if not isinstance(row, Mapping):
         raise DataError(
-            f"expected a row (an object), got {kind_of(row)}",
+            f"expected a row (an object), got {json_type(row)}",
             record=f"number {number}",
             remedy=EXPECTED,
         )
     example_id = _id_of(row)
     if not isinstance(example_id, str):
-        found = "no id" if example_id is None else f"the id is {kind_of(example_id)}, not a text"
+        found = "no id" if example_id is None else f"the id is {json_type(example_id)}, not a text"
         raise DataError(found, record=f"number {number}", field="id", remedy=EXPECTED)
     return example_id
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from twowiki._version import __version__
 from twowiki.data.schema import HOTPOT_TYPES, TWO_WIKI_TYPES
-from twowiki.io.records import Source
+from twowiki.io.records import DataSource
 from twowiki.metric.results import MEASURES, METRIC_NAMES, PARTS, ExampleResult
 from twowiki.metric.settings import ScoreSettings
 
@@ -176,7 +176,7 @@ def _percentages(names: Sequence[str], ends: Any) -> dict[str, Interval]:
 class Comparison(NamedTuple):
     """Another system on the same gold: its means, and the differences to it by metric."""
 
-    other: Source
+    other: DataSource
     metrics: dict[str, float]
     differences: dict[str, Difference]
     missing: int
@@ -202,9 +202,9 @@ class Report:
     results: Sequence[ExampleResult]
     settings: ScoreSettings
     signature: str
-    predictions: Source
-    gold: Source
-    aliases: Source | None = None
+    predictions: DataSource
+    gold: DataSource
+    aliases: DataSource | None = None
     missing_ids: tuple[str, ...] = ()
     extra_ids: tuple[str, ...] = ()
     subset: tuple[str, ...] | None = None

@@ -15,7 +15,7 @@ from typing import Any
 from twowiki.data.aliases import Aliases, AliasTable, read_aliases
 from twowiki.data.schema import Example, Prediction
 from twowiki.errors import DataError, nearest
-from twowiki.io.records import Source, collector_paused
+from twowiki.io.records import DataSource, collector_paused
 from twowiki.metric.diagnostics import Diagnostics, collect_warnings
 from twowiki.metric.gold import IN_MEMORY, GoldReader, GoldRecord, is_hidden
 from twowiki.metric.gold_sources import GoldSource, open_gold, read_subset
@@ -225,7 +225,7 @@ class ScoreRun:
             signature=self._signature(len(missing), gold_hash),
             predictions=_hashed(self.predictions),
             gold=hashed(self.gold.source, lambda: gold_hash),
-            aliases=None if aliases is None else (aliases.source or Source(IN_MEMORY, "")),
+            aliases=None if aliases is None else (aliases.source or DataSource(IN_MEMORY, "")),
             missing_ids=missing,
             extra_ids=extra,
             subset=self.subset,
@@ -263,5 +263,5 @@ class ScoreRun:
         )
 
 
-def _hashed(predictions: PredictionSet) -> Source:
+def _hashed(predictions: PredictionSet) -> DataSource:
     return hashed(predictions.source, lambda: hash_of_predictions(predictions))

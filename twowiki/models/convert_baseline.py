@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from twowiki.errors import DataError, require_file
+from twowiki.errors import DataError, existing_file
 from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
 from twowiki.models.decoding import best_spans
 from twowiki.models.labels import POINTERS
@@ -157,7 +157,7 @@ def read_checkpoint(path: str) -> dict[str, Tensor]:
     """Read a state dict without running any code in it."""
     import pickle
 
-    require_file(path, "Give the model.pt that the authors' training writes")
+    existing_file(path, "Give the model.pt that the authors' training writes")
     try:
         loaded = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
@@ -173,7 +173,7 @@ def read_checkpoint(path: str) -> dict[str, Tensor]:
 
 def read_index(path: str, size: int) -> list[str]:
     """Read one of their index files (name to id) as a list by id, special entries included."""
-    require_file(path, "Give the index file that the authors' preprocessing writes")
+    existing_file(path, "Give the index file that the authors' preprocessing writes")
     try:
         index = json.loads(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:
@@ -224,7 +224,7 @@ def _read_reference(path: str | Path) -> dict[str, dict[str, Tensor]]:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    require_file(path, "Give a file of reference outputs (.safetensors)")
+    existing_file(path, "Give a file of reference outputs (.safetensors)")
     try:
         stored = load_file(path)
     except SafetensorError as error:

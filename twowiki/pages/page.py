@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from twowiki._version import __version__
-from twowiki.errors import require_file
+from twowiki.errors import existing_file
 from twowiki.io.records import read_object
 from twowiki.metric.error_analysis import ERROR_TYPES, OUTCOMES, Category, entries
 from twowiki.metric.normalization import CLOSED_ANSWERS, normalize_answer
@@ -50,7 +50,7 @@ class ShownRun(NamedTuple):
 def read_run(path: Path) -> ShownRun:
     """Read a run's report and curves, from its folder or from report.json itself."""
     path = path / "report.json" if path.is_dir() else path
-    require_file(path, "Name the folder that a training run wrote (with report.json in it)")
+    existing_file(path, "Name the folder that a training run wrote (with report.json in it)")
     value = read_object(path, "Name a training run's folder")
     curves = path.with_name("curves.png")
     return ShownRun(value, curves.read_bytes() if curves.is_file() else b"")

@@ -17,7 +17,7 @@ from typing import Any
 from twowiki.data.schema import DEFAULT_CONFIG, Example
 from twowiki.data.sources import read_examples
 from twowiki.data.splits import find_splits, guess_config
-from twowiki.errors import DataError, require_file
+from twowiki.errors import DataError, existing_file
 from twowiki.io.files import sha256_of
 from twowiki.training.settings import MultihopSettings
 
@@ -130,7 +130,7 @@ def _whole_sources(config: MultihopSettings) -> tuple[Source, Source]:
 
 def source_of_file(path: str, split: str, limit: int = 0) -> Source:
     """Return a file as one split, whatever its name."""
-    require_file(path, "Name an official file (json, jsonl, gz, zip or Parquet)")
+    existing_file(path, "Name an official file (json, jsonl, gz, zip or Parquet)")
     return Source(path, (path,), split, guess_config(path), limit)
 
 

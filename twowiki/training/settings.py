@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from twowiki.errors import DataError, require_file
+from twowiki.errors import DataError, existing_file
 from twowiki.io.arguments import argument, check_values
 
 CONFIGS = Path(__file__).parent / "configs"
@@ -422,7 +422,7 @@ def find_config(name: str) -> Path:
     """Return a configuration's file: the path itself, or the packaged one of this name."""
     if not Path(name).is_file() and name in config_names():
         return CONFIGS / f"{name}.yaml"
-    return require_file(name, f"Use a YAML file or one of {', '.join(config_names())}")
+    return existing_file(name, f"Use a YAML file or one of {', '.join(config_names())}")
 
 
 def steps_of(value: float, total: int) -> int:

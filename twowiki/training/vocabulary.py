@@ -14,7 +14,7 @@ import numpy
 from numpy.typing import NDArray
 
 from twowiki.data.schema import Example
-from twowiki.errors import DataError, require_file
+from twowiki.errors import DataError, existing_file
 from twowiki.io.files import progress
 from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
 from twowiki.models.text import REFERENCE_TITLE_END, REFERENCE_TITLE_START, TITLE_END, TITLE_START
@@ -103,7 +103,7 @@ def read_vectors(
         wanted: which words to keep; all by default.
         extra: keep the first of the file's words too (the most frequent ones, as files go).
     """
-    place = require_file(path, "Give a file of word vectors, such as glove.840B.300d.txt")
+    place = existing_file(path, "Give a file of word vectors, such as glove.840B.300d.txt")
     found = _read_array(place) if place.suffix == ".npy" else _read_lines(place)
     vectors: dict[str, NDArray[numpy.float32]] = {}
     width = None
@@ -122,7 +122,7 @@ def read_vectors(
 
 
 def _read_array(place: Path) -> Iterator[tuple[str, NDArray[numpy.float32]]]:
-    names = require_file(place.with_suffix(".txt"), "Put the words there, one a line")
+    names = existing_file(place.with_suffix(".txt"), "Put the words there, one a line")
     matrix = numpy.load(place, mmap_mode="r", allow_pickle=False)
     words = names.read_text(encoding="utf-8").split("\n")
     if words and not words[-1]:

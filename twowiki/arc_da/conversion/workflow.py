@@ -28,7 +28,7 @@ from twowiki.arc_da.conversion.screening import ScreenSettings
 from twowiki.arc_da.schema import MultipleChoice
 from twowiki.errors import DataError
 from twowiki.human.pseudonyms import read_secret
-from twowiki.io.files import locked, refuse_edited, sha256_of, text_hash, write_together
+from twowiki.io.files import check_unedited, locked, sha256_of, text_hash, write_together
 from twowiki.io.records import read_records
 
 KEY_FILE = "worker.key"
@@ -448,7 +448,7 @@ class Workspace:
             remedy = "Import it first and move it away, or overwrite it with --force"
             if stage == "release":
                 remedy = "Move it away"
-            refuse_edited(self.folder, own, known, remedy=remedy)
+            check_unedited(self.folder, own, known, remedy=remedy)
         outputs = {name: text_hash(text) for name, text in files.items()}
         entry = {**fingerprint, "outputs": outputs, "counts": _plain(counts)}
         entries = {**self.manifest(), stage: entry}
