@@ -36,8 +36,8 @@ from twowiki.human.tasks import (
 )
 from twowiki.io.arguments import argument, positional, settings_of
 from twowiki.io.files import (
-    locked,
     check_unedited,
+    locked,
     sha256_of,
     write_json,
     write_json_lines,
