@@ -23,13 +23,13 @@ SECTIONS = {
 # names with two public definitions, which are still to be renamed; the list only shrinks
 DUPLICATES = set(
     """
-    ANSWERS ARC_SPLITS COLUMNS CONFIGS Candidate Choose Context Corpus Difference EXTRAS Engine
-    FORMAT FORMATS FORMS Hit IGNORED Item KINDS LARGEST_HELD LAYOUT MANIFEST MEASURES
+    COLUMNS CONFIGS Candidate Choose Context Corpus Difference Engine
+    FORMAT FORMATS Hit IGNORED Item KINDS LAYOUT MANIFEST MEASURES
     METRIC_NAMES MONTHS Mention NAMES PAPER_REMOVED PRESETS Place Question REASONS ROWS Rows
-    Rule Run SPLITS STOP_WORDS Scored Selection Source Summary T TASKS Task VERSION VERSIONS
+    Rule Run SPLITS STOP_WORDS Scored Source Summary T TASKS Task VERSION VERSIONS
     Work bare_title batches changed draw_shots fit_source flat generate holm kind_of load_model
     messages_for nearest parse_context parse_output prompt_for read_data read_object read_table
-    settings_of steps_of to_official
+    steps_of to_official
     """.split()
 )
 # every command and every model of one kind defines these

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
-from twowiki.cli.main import ARC_DA, COMMANDS, command_parser, main
+from twowiki.cli.main import ARC_DA, COMMANDS, EXTRA_OF, command_class, command_parser, main
+from twowiki.cli.options import PromptOptions
+from twowiki.cli.score import ReportCommand, ScoreCommand
+from twowiki.generation.settings import GenerateConfig, Resources
+from twowiki.llm.prompts import PROMPT_FORMS
+from twowiki.metric.settings import ScoreSettings
+from twowiki.worlds.settings import WorldConfig
 
 HEAVY = ("torch", "transformers", "datasets", "evaluate", "duckdb", "pyarrow", "scipy")
 
@@ -62,3 +70,90 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: object) -> None:
     out = subprocess.run(["bash", "-c", f"set -o pipefail; {code}"], capture_output=True, text=True)
     assert out.stderr == ""
     assert out.returncode == 0
+
+
+def test_the_page_on_the_command_line_names_every_command() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+    for path in PATHS:
+        assert f"`{' '.join(path)}`" in page
+
+
+@pytest.mark.parametrize(
+    ("command", "settings"),
+    [
+        ("score", ScoreSettings),
+        ("report", ScoreSettings),
+        ("generate", GenerateConfig),
+        ("generate", Resources),
+        ("world", WorldConfig),
+    ],
+)
+def test_flags_are_those_of_the_settings(command: str, settings: type) -> None:
+    own = command_class([command]).__annotations__
+    assert issubclass(command_class([command]), settings)
+    declared_again = {one.name for one in fields(settings)} & set(own)
+    assert declared_again <= {"confidence", "by_type", "rounds", "contains"}
+    assert declared_again == set() or command == "report"
+
+
+def test_prompt_forms_are_those_of_the_prompts() -> None:
+    forms = {one.name: one for one in fields(PromptOptions)}["form"]
+    assert forms.metadata["choices"] == PROMPT_FORMS
+
+
+def test_a_report_without_intervals(tmp_path: Path) -> None:
+    common = {"predictions": "p", "gold": "g", "out": tmp_path / "r.html"}
+    assert ReportCommand(**common, confidence=0).confidence is None
+    assert ReportCommand(**common).confidence == 0.95
+    assert ScoreCommand(predictions="p", gold="g").confidence is None
+
+
+def test_a_missing_package_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(self: object) -> int:
+        raise ModuleNotFoundError("No module named 'duckdb'", name="duckdb")
+
+    monkeypatch.setattr(command_class(["verify"]), "run", run)
+    assert main(["verify", "a", "b"]) == 2
+    assert "pip install 'twowiki[generate]'" in capsys.readouterr().err
+    monkeypatch.setitem(EXTRA_OF, "duckdb", None)
+    with pytest.raises(ModuleNotFoundError):
+        main(["verify", "a", "b"])
+
+
+def test_an_interrupted_command_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(self: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command_class(["verify"]), "run", run)
+    assert main(["verify", "a", "b"]) == 130
+    assert capsys.readouterr().err == "twowiki verify: stopped\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["score", "p.json"], ["GOLD"]),
+        (["score", "p", "g", "--by-typ"], ["unknown option --by-typ", "--by-type"]),
+        (["score", "p", "g", "--confidence", "nan"], ["--confidence", "above 0 and below 1"]),
+        (["score", "p", "g", "--resamples", "0"], ["--resamples", "at least 1"]),
+        (["generate", "--world", "people=100"], ["--out is required"]),
+        (["convert-baseline"], ["CHECKPOINT and OUT"]),
+        (["push", "models", "dir", "a/b"], ["KIND", "model, dataset, metric, demo"]),
+        (["arc-da"], ["no command is given"]),
+        (["arc-da", "scroe"], ["Did you mean score?"]),
+        (["arc-da", "score", "p", "g", "--golds", "some"], ["--golds", "all, no_mc"]),
+        (["--by-type"], ["unrecognized arguments: --by-type"]),
+    ],
+)
+def test_wrong_arguments_are_one_sentence(
+    arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert all(word in err for word in words), err

@@ -447,7 +447,7 @@ def test_a_streamed_gold_file_makes_the_same_page(
     write(tmp_path / "p.json", predictions)
     assert command(tmp_path) == 0
     held = (tmp_path / "o.html").read_text(encoding="utf-8")
-    monkeypatch.setattr("twowiki.cli.score.LARGEST_HELD", 0)
+    monkeypatch.setattr("twowiki.cli.score.REPORT_HELD", 0)
     assert command(tmp_path) == 0
     assert (tmp_path / "o.html").read_text(encoding="utf-8") == held
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from twowiki.cli.options import Selection
+from twowiki.cli.options import SplitOptions
 from twowiki.data.schema import types_of
 from twowiki.data.sources import examples_of, read_examples
 from twowiki.data.splits import find_splits, guess_config
@@ -124,7 +124,7 @@ class StatsCommand:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CorpusCommand(Selection):
+class CorpusCommand(SplitOptions):
     """Write a retrieval corpus: the distinct paragraphs of a split's contexts, in the BEIR layout.
 
     OUT becomes a folder with corpus.jsonl ({"_id", "title", "text"}), queries.jsonl ({"_id",
@@ -163,7 +163,7 @@ class CorpusCommand(Selection):
 
 
 @dataclass(frozen=True, kw_only=True)
-class QrelsCommand(Selection):
+class QrelsCommand(SplitOptions):
     """Write relevance judgments: the paragraphs that the supporting facts name, no distractors.
 
     Two documents per question, four for a bridge-comparison question. Document ids are those of
@@ -190,7 +190,7 @@ class QrelsCommand(Selection):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RetrievalCommand(Selection):
+class RetrievalCommand(SplitOptions):
     """Score rankings of paragraphs: title_recall@k and all_gold@k.
 
     title_recall@k is the percentage of a question's gold titles among its first k ranked titles,

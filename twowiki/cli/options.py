@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from twowiki.io.arguments import argument
 
-FORMS = ("closed-book", "gold-context", "full-context")  # those of `llm.prompts`, which loads more
+_FORMS = ("closed-book", "gold-context", "full-context")  # those of `llm.prompts`, which loads more
 
 
 @dataclass(frozen=True, kw_only=True)
-class Selection:
+class SplitOptions:
     """The options that choose a split of a data set."""
 
     config: str | None = argument(None, "config of a folder, zip or hub data set", metavar="NAME")
@@ -21,7 +21,7 @@ class Selection:
 class PromptOptions:
     """The options of prompts for language models."""
 
-    form: str = argument("full-context", "the paragraphs that a prompt has", choices=FORMS)
+    form: str = argument("full-context", "the paragraphs that a prompt has", choices=_FORMS)
     shots: int = argument(0, "demonstrations before each question", minimum=0)
     shots_from: str | None = argument(None, "their source, e.g. train.json", metavar="FILE")
     limit: int | None = argument(None, "only the first N questions", minimum=1)

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from twowiki.cli.options import PromptOptions, Selection
+from twowiki.cli.options import PromptOptions, SplitOptions
 from twowiki.errors import DataError
 from twowiki.io.arguments import argument, positional, settings_of
 from twowiki.io.files import progress, write_json, write_json_lines, write_text
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from twowiki.metric.predictions import PredictionSet
     from twowiki.metric.report import Report
 
-LARGEST_HELD = 1 << 24  # bytes of a gold file that are read at once; a larger one is streamed
+REPORT_HELD = 1 << 24  # bytes of a gold file that are read at once; a larger one is streamed
 PREDICTIONS = "the system's predictions (.json, .jsonl, .gz)"
 FROM_LLM = (
     "PREDICTIONS is a language model's raw output, one JSON object per line: "
@@ -170,7 +170,7 @@ class ReportCommand(ScoreSettings):
         from twowiki.pages.collect import collect_findings
 
         read = read_llm_outputs if self.from_llm else read_predictions
-        gold = open_gold(self.gold, config=self.config, split=self.split, largest_held=LARGEST_HELD)
+        gold = open_gold(self.gold, config=self.config, split=self.split, largest_held=REPORT_HELD)
         gold.records = progress(gold.records, what="scoring")
         settings = replace(settings_of(ScoreSettings, self), by_type=True)
         run = ScoreRun(read(self.predictions), gold, settings, aliases=self.aliases)
@@ -179,7 +179,7 @@ class ReportCommand(ScoreSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SubmissionCommand(Selection):
+class SubmissionCommand(SplitOptions):
     """Write the file for the authors' leaderboard, which scores the hidden test split.
 
     PREDICTIONS in any form that `twowiki score` reads; TEST is the release's test split. The file
@@ -223,7 +223,7 @@ class SubmissionCommand(Selection):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PromptCommand(PromptOptions, Selection):
+class PromptCommand(PromptOptions, SplitOptions):
     """Write prompts for a language model: one line {"id", "messages"} (or "prompt") per question.
 
     Forms: closed-book (only the question), gold-context (the paragraphs that are needed),

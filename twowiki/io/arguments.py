@@ -133,7 +133,7 @@ def parse_flags(
     tokens = _normalized(parser, list(sys.argv[1:] if argv is None else argv), renamed or {})
     values = vars(parser.parse_intermixed_args(tokens))
     options = {
-        action.dest: (action.option_strings or [str(action.metavar)])[0]
+        action.dest: (action.option_strings or [action.dest.upper()])[0]
         for action in reversed(parser._actions)
     }
     return values | convert_values(cls, values, text=True, options=options)

@@ -50,7 +50,7 @@ class BaselineTask(ExtractiveTask):
             model_config = TwoWikiBaselineConfig.from_pretrained(saved)
             tokenizer = TwoWikiTokenizer.from_pretrained(saved)
             return BaselineProcessor(model_config, tokenizer, aliases)
-        settings = settings_of(self.config)
+        settings = _model_config(self.config)
         counts = count_vocabulary(train.examples(), settings)
         if not counts.words:
             raise DataError("has no examples", file=train.name, field="train")
@@ -81,7 +81,7 @@ class BaselineTask(ExtractiveTask):
         return make_optimizer(model, self.config)
 
 
-def settings_of(config: BaselineArguments) -> TwoWikiBaselineConfig:
+def _model_config(config: BaselineArguments) -> TwoWikiBaselineConfig:
     """Return the model's configuration as far as it depends on no data."""
     options = {"dropout": config.dropout, **config.model_options}
     if config.settings == "reproduce":
