@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from twowiki.errors import DataError
-from twowiki.io.files import write_text
+from twowiki.hub.model_card import card_for
+from twowiki.io.files import read_text, write_text
 from twowiki.io.records import read_object
 
 FOLDER_KINDS = {"model": "model", "dataset": "dataset", "metric": "space", "demo": "space"}
@@ -146,7 +147,6 @@ def check_folder(folder: Path, kind: str, repo: str) -> CheckedFolder:
 
 def _check_model(folder: Path, repo: str) -> CheckedFolder:
     """Check that a model's folder loads on its own, and find or write its card."""
-    from twowiki.hub.model_card import card_for
     from twowiki.models.auto import model_folder
 
     if folder.is_dir():
@@ -294,14 +294,6 @@ def _check_space(folder: Path, kind: str, repo: str) -> CheckedFolder:
             remedy="Name the repository like the metric's module",
         )
     return checked._replace(sdk=str(sdk))
-
-
-def read_text(path: Path) -> str:
-    """Read a text file."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(f"is not UTF-8 text ({error.reason})", file=path) from None
 
 
 def list_files(folder: Path, kind: str) -> CheckedFolder:

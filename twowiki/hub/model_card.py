@@ -16,8 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-from twowiki.hub.folder_checks import read_text
-from twowiki.io.files import write_text
+from twowiki.io.files import read_text, write_text
 from twowiki.io.records import read_object
 from twowiki.io.templates import render_template
 

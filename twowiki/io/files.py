@@ -57,6 +57,15 @@ def _unwritable(target: Path, error: OSError) -> DataError:
     )
 
 
+def read_text(path: Path) -> str:
+    """Read a text file; raise a `DataError` if it is not UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        problem = f"is not UTF-8 text ({error.reason})"
+        raise DataError(problem, file=path, remedy="Save the file as UTF-8") from None
+
+
 def write_text(path: str | PathLike[str], text: str) -> None:
     """Write a text file in one step (UTF-8, Unix line ends)."""
     with replacing(path) as stream:
