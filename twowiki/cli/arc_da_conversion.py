@@ -51,17 +51,13 @@ class FilterCommand(StageOptions):
       twowiki arc-da filter work --arc ARC-V1-Feb2018-2 --part train dev
     """
 
-    arc: list[str] = argument(
-        help="ARC's files, folder or zip", flag=("arc", "arc_dir"), metavar="SOURCE", nargs="+"
-    )
+    arc: list[str] = argument(help="ARC's files, folder or zip", flag=("arc", "arc_dir"), nargs="+")
     part: list[str] = argument([], "only these splits of ARC", choices=ARC_PARTS, nargs="+")
     rules: str = argument("released", "released, paper_literal, or a YAML file")
     difficulty: str | None = argument(
-        None, "of questions whose file does not tell it", choices=("easy", "challenge")
+        None, "of questions whose file lacks it", choices=("easy", "challenge")
     )
-    assume_split: str | None = argument(
-        None, "of questions whose file does not tell it", choices=ARC_PARTS
-    )
+    assume_split: str | None = argument(None, "of questions whose file lacks it", choices=ARC_PARTS)
 
     def run(self) -> int:
         rules = load_rules(self.rules)
@@ -99,8 +95,7 @@ class AuditFilterCommand:
     arc_da: str = positional(GOLD)
     rules: list[str] = argument(
         ["released"],
-        "rule sets to check: released, paper_literal, YAML files; the first one decides "
-        "(default: released)",
+        "rule sets: released, paper_literal, YAML files; the first decides",
         nargs="+",
     )
     allowed: float = argument(1.0, "percentage of violations allowed", minimum=0, maximum=100)
@@ -141,7 +136,7 @@ class ExportTasksCommand(StageOptions):
         nargs="+",
     )
     people: int | None = argument(
-        None, "workers per question (default: as last time, else 5)", minimum=1, maximum=50
+        None, "workers per question (default: as before, or 5)", minimum=1, maximum=50
     )
     seed: int = argument(0, "seed of the questions' order")
     everything: bool = argument(False, "also questions that have all answers", flag="all")
@@ -183,9 +178,7 @@ class ImportAnswersCommand(StageOptions):
 
     files: list[str] = positional("files with answers")
     worker: str = argument("", "who filled the sheets, if they do not say it")
-    key_file: str | None = argument(
-        None, "secret that hides workers' ids (default: WORK/worker.key)"
-    )
+    key_file: str | None = argument(None, "secret that hides workers' ids (default: in WORK)")
 
     def run(self) -> int:
         worker = utf8_text(self.worker)
@@ -216,12 +209,10 @@ class ScreenCommand(StageOptions):
     min_workers: int = argument(2, "workers who must have answered", minimum=1)
     min_sharing: int = argument(2, "workers who must share a word", minimum=1)
     people: int | None = argument(
-        None, "workers per question (default: as in export-tasks, else 5)", minimum=1
+        None, "workers per question (default: as exported, or 5)", minimum=1
     )
     stemming: bool = argument(False, "compare the words' stems")
-    stop_words: str | None = argument(
-        None, "one word per line, instead of the built-in list", metavar="FILE"
-    )
+    stop_words: str | None = argument(None, "file of words, instead of the built-in list")
 
     def run(self) -> int:
         with Workspace.opened(self.work) as work:
@@ -281,9 +272,7 @@ class ReviewImportCommand(StageOptions):
 
     table: str = positional("the edited review.csv, or an export of Label Studio")
     reviewer: str = argument("", "who reviewed")
-    at: str | None = argument(
-        None, "time to write into the log, as 2026-01-31T12:00:00Z (default: now)"
-    )
+    at: str | None = argument(None, "time for the log, as 2026-01-31T12:00:00Z (default: now)")
     longest: int = argument(5, "words; longer answers need a short version as well")
     force: bool = argument(False, "apply rows that another reviewer changed since")
 
@@ -322,7 +311,7 @@ class ReleaseCommand(StageOptions):
     """
 
     allow_repeats: str | None = argument(
-        None, "question ids, one per line, whose text may be in two splits", metavar="FILE"
+        None, "file of question ids whose text may be in two splits", metavar="FILE"
     )
 
     def run(self) -> int:

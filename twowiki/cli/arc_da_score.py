@@ -152,9 +152,7 @@ class ArcDaScoreCommand(BootstrapOptions):
     gold: str = positional(GOLD)
     split: str | None = argument(None, SPLIT)
     subset: str | None = argument(None, "score only the ids listed in this file", metavar="FILE")
-    versus: list[str] = argument(
-        [], "other systems' answers, for a paired test with the first", metavar="FILE", nargs="+"
-    )
+    versus: list[str] = argument([], "files of other systems, for a paired test", nargs="+")
     also: list[str] = argument(
         [],
         f"metrics beside F1 and ROUGE-L, never instead of them: {', '.join(EXTRAS)}",
@@ -172,7 +170,7 @@ class ArcDaScoreCommand(BootstrapOptions):
     )
     by: list[str] = argument(
         ["difficulty"],
-        "groups to print; the report has all of them (default: difficulty)",
+        "groups to print; the report has all of them",
         choices=("difficulty", "gold_answers", "question_word"),
         nargs="+",
     )

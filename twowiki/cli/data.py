@@ -37,9 +37,7 @@ class ExportCommand:
         "data_ids_april7, data_ids, data, hotpotqa or arc_da (default: guessed from the source's "
         "name, else data_ids_april7)",
     )
-    arc_dir: str | None = argument(
-        None, "arc_da: the folder of ARC's own files, for the choices", metavar="DIR"
-    )
+    arc_dir: str | None = argument(None, "arc_da: folder of ARC's files, for the choices")
     shard_rows: int | None = argument(
         None, "rows per shard, a multiple of 1000 (default: 50000)", minimum=1000
     )
@@ -97,9 +95,7 @@ class StatsCommand:
     """
 
     source: str = positional("a release's zip, a file, or a folder of files")
-    config: str | None = argument(
-        None, "the release, or hotpotqa (default: guessed from the source)", metavar="NAME"
-    )
+    config: str | None = argument(None, "the release, or hotpotqa (default: guessed)")
     split: str | None = argument(None, "train, validation or test (default: all)", metavar="NAME")
     output: Path | None = argument(None, "also write the tables as JSON")
 
@@ -203,7 +199,7 @@ class RetrievalCommand(SplitOptions):
 
     ranked: str = positional("the rankings")
     gold: str = positional("a file, a release's zip, or a folder, with gold")
-    k: list[int] = argument([2, 5, 10], "cutoffs (default: 2 5 10)", minimum=1, nargs="+")
+    k: list[int] = argument([2, 5, 10], "cutoffs", minimum=1, nargs="+")
     corpus: str | None = argument(None, "corpus.jsonl, for a TREC run", metavar="FILE")
     output: Path | None = argument(None, "write the metrics as JSON")
 

@@ -190,10 +190,7 @@ class PushCommand:
         "what the folder contains",
         choices=("model", "dataset", "metric", "demo"),
     )
-    folder: str = positional(
-        "the folder (of a model, or of a run with a model in best/)",
-        metavar="DIR",
-    )
+    folder: str = positional("the folder (of a model, or of a run with a model in best/)")
     repo: str = positional("repository as owner/name; created if it does not exist")
     private: bool = argument(False, "make the repository private")
     revision: str | None = argument(None, "branch to commit to (default: main)")

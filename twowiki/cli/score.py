@@ -46,9 +46,7 @@ class ScoreCommand(ScoreSettings):
     predictions: str = positional(PREDICTIONS)
     gold: str = positional("the gold: a file, a folder, or a name on the hub")
     aliases: str | None = positional("id_aliases.json: other names by id", None)
-    compare: str | None = argument(
-        None, "another system's predictions, for a paired test", metavar="OTHER"
-    )
+    compare: str | None = argument(None, "another system's predictions, for a paired test")
     output: Path | None = argument(None, "write the report as JSON")
     per_example: Path | None = argument(None, "write each example's metrics as JSON lines")
     json: bool = argument(False, "print the report as JSON instead of tables")
@@ -129,9 +127,7 @@ class ReportCommand(ScoreSettings):
         flag="run",
         metavar="DIR",
     )
-    title: str | None = argument(
-        None, "title of the page (default: the predictions' file name)", metavar="TEXT"
-    )
+    title: str | None = argument(None, "title of the page (default: the predictions' file name)")
     examples: int = argument(200, "largest number of examples shown", minimum=0)
     confidence: float | None = argument(
         0.95, "of the intervals; 0 leaves them out", minimum=0, below=1, metavar="SHARE"

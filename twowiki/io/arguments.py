@@ -271,10 +271,10 @@ def _metavar(one: Field[Any], kind: Any) -> str | None:
 
 def _help(one: Field[Any]) -> str:
     text = one.metadata.get("help", "").replace("%", "%%")
-    default = one.default
-    if default is False or default in (MISSING, None, "", ()) or "(default" in text:
+    default = one.default if one.default_factory is MISSING else one.default_factory()
+    if default is False or default in (MISSING, None, "", (), [], {}) or "(default" in text:
         return str(text)
-    shown = default if not isinstance(default, tuple) else " ".join(map(str, default))
+    shown = " ".join(map(str, default)) if isinstance(default, tuple | list) else default
     return f"{text} (default: {'on' if default is True else shown})"
 
 
