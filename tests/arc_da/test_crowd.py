@@ -13,16 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.arc_da_files import ARC, arc_da, read_lines, read_table, write_lines, write_table
-from twowiki.arc_da.conversion.crowd_answers import (
+from twowiki.arc_da.conversion.crowd import (
     CATEGORIES,
-    Submission,
-    crowd_record,
+    CrowdRecord,
+    WorkerAnswer,
+    check_answer,
     parse_category,
     split_answers,
 )
+from twowiki.arc_da.conversion.filter import SourceChoice, SourceQuestion
 from twowiki.arc_da.conversion.screening import (
     ScreenSettings,
-    majority,
+    majority_category,
     merge_answers,
     screen_question,
 )
@@ -35,21 +37,17 @@ from twowiki.human.task_files import (
 )
 from twowiki.io.records import read_records
 
-SOURCE = {
-    "question_id": "q",
-    "stem": "What cools a pond?",
-    "choices": [{"label": "A", "text": "the wind"}, {"label": "B", "text": "a stone"}],
-    "answer_key": "A",
-}
+CHOICES = [SourceChoice("A", "the wind"), SourceChoice("B", "a stone")]
+SOURCE = SourceQuestion("q", "q", "train", "EASY-TRAIN", "What cools a pond?", CHOICES, "A")
 KEY = b"secret"
 CONVERSION = "twowiki.arc_da.conversion"
 CONFIGS = [read_template(CONVERSION, "answers.xml"), read_template(CONVERSION, "review.xml"),
            read_template("twowiki.human", "rating.xml")]  # fmt: skip
 
 
-def record(text: str, category: str = "", **fields: Any) -> dict[str, Any]:
-    given = Submission("q", "worker 1", text, category, **fields)
-    return crowd_record(given, SOURCE, SOURCE["stem"], KEY)  # type: ignore[arg-type]
+def record(text: str, category: str = "", **fields: Any) -> CrowdRecord:
+    return check_answer(WorkerAnswer("q", "worker 1", text, category, **fields), SOURCE,
+                        SOURCE.stem, KEY)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -79,32 +77,32 @@ def test_what_a_submission_becomes(
     text: str, category: str, status: str, reason: str | None, answers: list[str]
 ) -> None:
     made = record(text, category)
-    assert (made["status"], made["reason"], made["answers"]) == (status, reason, answers)
-    assert made["raw"] == text
+    assert (made.status, made.reason, made.answers) == (status, reason, answers)
+    assert made.raw == text
 
 
 def test_flags_change_nothing() -> None:
-    assert record("the wind", "single")["flags"] == ["equals_right_option"]
-    assert record("a stone")["flags"] == ["no_category", "equals_wrong_option"]
-    assert record("rain; ?", "single")["flags"] == ["non_answers_dropped"]
-    assert record("the wind", "single")["status"] == "answered"
+    assert record("the wind", "single").flags == ["equals_right_option"]
+    assert record("a stone").flags == ["no_category", "equals_wrong_option"]
+    assert record("rain; ?", "single").flags == ["non_answers_dropped"]
+    assert record("the wind", "single").status == "answered"
 
 
 def test_workers_are_hidden_alike_and_unknown_questions_refused() -> None:
     first, second = record("rain"), record("hail")
-    assert first["worker"] == second["worker"] != "worker 1"
-    other = crowd_record(Submission("q", "worker 1", "rain", ""), SOURCE, "", b"other")
-    assert other["worker"] != first["worker"]
-    lost = crowd_record(Submission("z", "w", "rain", ""), None, "", KEY)
-    assert (lost["status"], lost["reason"]) == ("refused", "unknown_question")
-    nobody = crowd_record(Submission("q", " ", "rain", ""), SOURCE, "", KEY)
-    assert nobody["reason"] == "no_worker"
+    assert first.worker == second.worker != "worker 1"
+    other = check_answer(WorkerAnswer("q", "worker 1", "rain", ""), SOURCE, "", b"other")
+    assert other.worker != first.worker
+    lost = check_answer(WorkerAnswer("z", "w", "rain", ""), None, "", KEY)
+    assert (lost.status, lost.reason) == ("refused", "unknown_question")
+    nobody = check_answer(WorkerAnswer("q", " ", "rain", ""), SOURCE, "", KEY)
+    assert nobody.reason == "no_worker"
 
 
 @given(st.text())
 def test_any_text_becomes_a_record(text: str) -> None:
     made = record(text)
-    assert made["status"] in ("answered", "dont_know", "nonsense", "refused")
+    assert made.status in ("answered", "dont_know", "nonsense", "refused")
     assert split_answers("; ".join(split_answers(text))) == split_answers(text)
 
 
@@ -117,9 +115,10 @@ def test_categories_by_code_label_and_number() -> None:
 # --- screening
 
 
-def given_by(worker: str, *answers: str, category: str = "single") -> dict[str, Any]:
+def given_by(worker: str, *answers: str, category: str = "single") -> CrowdRecord:
     status = "answered" if answers else "dont_know"
-    return {"worker": worker, "answers": list(answers), "status": status, "category": category}
+    return CrowdRecord(question_id="q", worker=worker, answers=list(answers), status=status,
+                       category=category)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -135,40 +134,40 @@ def given_by(worker: str, *answers: str, category: str = "single") -> dict[str, 
         ([], "pending", "too_few_workers"),
     ],
 )
-def test_screening(records: list[dict[str, Any]], verdict: str, reason: str | None) -> None:
+def test_screening(records: list[CrowdRecord], verdict: str, reason: str | None) -> None:
     made = screen_question("q", records, ScreenSettings())
-    assert (made["verdict"], made["reason"]) == (verdict, reason)
+    assert (made.verdict, made.reason) == (verdict, reason)
     if verdict == "pass":
-        witness = made["witness"]
-        assert len(set(witness["workers"])) == 2
-        assert all(witness["word"] in answer.lower() for answer in witness["answers"])
+        assert made.witness is not None
+        assert len(set(made.witness.workers)) == 2
+        assert all(made.witness.word in answer.lower() for answer in made.witness.answers)
 
 
 def test_screening_settings() -> None:
     records = [given_by("a", "evaporating"), given_by("b", "evaporation"), given_by("c", "rain")]
-    assert screen_question("q", records, ScreenSettings())["verdict"] == "pending"
-    assert screen_question("q", records, ScreenSettings(stemming=True))["verdict"] == "pass"
+    assert screen_question("q", records, ScreenSettings()).verdict == "pending"
+    assert screen_question("q", records, ScreenSettings(stemming=True)).verdict == "pass"
     three = ScreenSettings(min_sharing=3, stemming=True)
-    assert screen_question("q", records, three)["reason"] == "no_shared_word"
+    assert screen_question("q", records, three).reason == "no_shared_word"
     stop = ScreenSettings(stop_words=("rain",))
     both = [given_by("a", "rain"), given_by("b", "rain")]
-    assert screen_question("q", both, stop)["reason"] == "no_shared_word"
+    assert screen_question("q", both, stop).reason == "no_shared_word"
 
 
 def test_answers_are_merged_with_their_support() -> None:
     records = [given_by("a", "The sun.", "light"), given_by("b", "sun"), given_by("c", "sun")]
     first, second = merge_answers(records)
-    assert (first["text"], first["support"], first["workers"]) == ("sun", 3, ["a", "b", "c"])
-    assert (second["text"], second["support"]) == ("light", 1)
-    assert majority({"single": 2, "many": 1}) == "single"
-    assert majority({"single": 1, "many": 1}) is None
+    assert (first.text, first.support, first.workers) == ("sun", 3, ["a", "b", "c"])
+    assert (second.text, second.support) == ("light", 1)
+    assert majority_category({"single": 2, "many": 1}) == "single"
+    assert majority_category({"single": 1, "many": 1}) is None
 
 
 @given(st.lists(st.sampled_from(["rain", "the rain", "warm rain", "hail", "sun", ""]), max_size=6))
 def test_one_more_worker_never_turns_a_pass_into_a_fail(texts: list[str]) -> None:
     records = [given_by(f"w{i}", *([text] if text else [])) for i, text in enumerate(texts)]
     verdicts = [
-        screen_question("q", records[:count], ScreenSettings())["verdict"]
+        screen_question("q", records[:count], ScreenSettings()).verdict
         for count in range(len(records) + 1)
     ]
     passed = [verdict == "pass" for verdict in verdicts]

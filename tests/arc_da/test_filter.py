@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from tests.arc_da_files import ARC, RELEASE, arc_da, read_lines
 from twowiki.arc_da.conversion.filter import (
-    PRESETS,
-    audit,
-    filter_record,
+    RULE_PRESETS,
+    audit_rules,
+    filter_question,
     find_hits,
     load_rules,
-    normalise_stem,
+    normalize_stem,
     parse_rules,
-    source_record,
+    source_question,
     suggest_rewording,
 )
 from twowiki.arc_da.schema import MultipleChoice
@@ -25,7 +25,7 @@ from twowiki.arc_da.sentences import asks_earlier, question_sentence, split_ques
 from twowiki.arc_da.sources import read_multiple_choice, read_questions
 from twowiki.errors import DataError
 
-RELEASED, LITERAL = (load_rules(name) for name in PRESETS)
+RELEASED, LITERAL = (load_rules(name) for name in RULE_PRESETS)
 
 # a question, the first rule of each preset that removes it
 VERDICTS = [
@@ -102,7 +102,7 @@ def test_a_tagger_finds_verbs_beyond_the_list() -> None:
         ("rules:\n  - {id: a}", "must be a text or a list"),
         ("rules:\n  - {id: a, pattern: ' '}", "at least one phrase"),
         ("rules:\n  - {id: a, pattern: b}\n  - {id: a, pattern: c}", "comes twice"),
-        ("rules: [", "no YAML"),
+        ("rules: [", "is not valid YAML"),
         ("colour: red\nrules: []", "unknown keys"),
     ],
 )
@@ -162,15 +162,15 @@ def test_a_question_asked_earlier_is_noticed() -> None:
 )
 def test_suggestions(question: str, suggestion: str | None) -> None:
     assert suggest_rewording(question) == suggestion
-    assert normalise_stem(" a\n\tb ") == "a b"
+    assert normalize_stem(" a\n\tb ") == "a b"
 
 
 def test_audit_counts_released_questions() -> None:
     originals, released = read_multiple_choice(ARC), list(read_questions(RELEASE))
-    fine = audit(originals, released, RELEASED)
+    fine = audit_rules(originals, released, RELEASED)
     assert (fine["joined"], fine["violations"], fine["survive"]) == (7, 0, 1.0)
     assert fine["train"]["by_rule"]["except"] == {"hits": 1, "first": 1, "alone": 1}
-    literal = audit(originals, released, LITERAL)
+    literal = audit_rules(originals, released, LITERAL)
     assert [entry["question_id"] for entry in literal["violating"]] == [
         "ARCEZ_Pond_1", "ARCCH_Glade_1"]  # fmt: skip
 
@@ -187,13 +187,13 @@ def test_audit_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 def test_a_question_of_unknown_place_is_refused() -> None:
     with pytest.raises(DataError, match="not known"):
-        source_record(MultipleChoice("x", "What?", ()))
+        source_question(MultipleChoice("x", "What?", ()))
     (question,) = (q for q in read_multiple_choice(ARC) if q.id == "Pond_1")
-    record = source_record(question)
-    assert (record["tag"], record["question_id"]) == ("EASY-TRAIN", "ARCEZ_Pond_1")
-    kept = filter_record(record, RELEASED)
-    assert kept["kept"]
-    assert kept["suggestion"].endswith("is an example of what?")
+    source = source_question(question)
+    assert (source.tag, source.question_id) == ("EASY-TRAIN", "ARCEZ_Pond_1")
+    kept = filter_question(source.question_id, source.split, source.stem, RELEASED)
+    assert kept.kept
+    assert (kept.suggestion or "").endswith("is an example of what?")
 
 
 def test_filter_removes_a_third_and_keeps_the_released(shared: Path) -> None:
@@ -201,11 +201,11 @@ def test_filter_removes_a_third_and_keeps_the_released(shared: Path) -> None:
     arc = read_multiple_choice(shared / "data" / "arc")
     released = [q for name in ("train", "dev")
                 for q in read_questions(shared / "data" / "arc_da" / f"{name}.jsonl")]  # fmt: skip
-    found = audit(arc, released, RELEASED)
+    found = audit_rules(arc, released, RELEASED)
     assert found["joined"] == 1588
     assert found["survive"] >= 0.99
     assert 0.35 <= found["train"]["removed"] / found["train"]["questions"] <= 0.40
-    literal = audit(arc, released, LITERAL)
+    literal = audit_rules(arc, released, LITERAL)
     assert literal["violations"] > 400
 
 

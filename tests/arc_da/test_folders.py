@@ -13,7 +13,7 @@ from filelock import FileLock
 
 from tests.arc_da_conversion import begin, edit, give, imported, said
 from tests.arc_da_files import ARC, RELEASE, arc_da, read_lines, read_table, write_lines
-from twowiki.arc_da.conversion.workflow import STAGES, Workspace
+from twowiki.arc_da.conversion.workspace import STAGES, Workspace
 from twowiki.io import files as folders
 from twowiki.io.files import locked, write_together
 
@@ -71,8 +71,8 @@ def test_reviews_imported_at_once_are_all_kept(work: Path) -> None:
     with ThreadPoolExecutor(2) as pool:
         results = pool.map(imported, (work, work), (one, two))
         assert list(results) == [0, 0]
-    log = read_lines(work / "60_review_events.jsonl")
-    assert {event["question_id"] for event in log} == set(KITES)
+    decisions = read_lines(work / "60_decisions.jsonl")[1:]
+    assert {decision["question_id"] for decision in decisions} == set(KITES)
     assert arc_da("release", work) == 0
 
 
@@ -113,8 +113,8 @@ def test_a_killed_release_is_the_old_or_the_new_one(
     found = {path.name: path.read_bytes() for path in (work / "90_release").iterdir()}
     assert found.keys() == old.keys()
     assert not list(work.glob(".ready")) + list(work.glob(".staged"))
-    assert Workspace(work).states()["release"] in ("done", "stale: 60_review_events.jsonl changed "
-                                                   "since")  # fmt: skip
+    state = Workspace(work).stage_states()["release"]
+    assert state in ("done", "stale: 60_decisions.jsonl changed since")
     assert arc_da("release", work) == 0
     ids = [record["question_id"] for record in read_lines(work / "90_release" / "train.jsonl")]
     assert ids == [r["question_id"] for r in read_lines(work / "90_release" / "provenance.jsonl")]
@@ -136,7 +136,7 @@ def test_a_killed_filter_leaves_no_mixture(
     first, second = (read_lines(work / n) for n in ("00_source.jsonl", "10_filtered.jsonl"))
     assert [r["question_id"] for r in first] == [r["question_id"] for r in second]
     assert len(first) in (3, 10)
-    states = Workspace(work).states()
+    states = Workspace(work).stage_states()
     assert states["screen"] == ("done" if len(first) == 10 else
                                 "stale: 10_filtered.jsonl changed since")  # fmt: skip
 
@@ -207,25 +207,25 @@ def test_filled_rating_sheets_stay(tmp_path: Path, capsys: pytest.CaptureFixture
     assert sheet.read_text(encoding="utf-8").endswith("filled\n")
 
 
-# --- the log's tail, the manifest, foreign files
+# --- the journal's end, the manifest, foreign files
 
 
 @pytest.mark.parametrize("change", ["cut", "edited", "gone"])
-def test_the_end_of_the_log_is_guarded(
+def test_the_end_of_the_journal_is_guarded(
     work: Path, capsys: pytest.CaptureFixture[str], change: str
 ) -> None:
     assert imported(work, edit(work, KITES)) == 0
-    path = work / "60_review_events.jsonl"
-    events = read_lines(path)
+    path = work / "60_decisions.jsonl"
+    lines = read_lines(path)
     if change == "cut":
-        write_lines(path, events[:-1])
+        write_lines(path, lines[:-1])
     elif change == "edited":
-        write_lines(path, [*events[:-1], {**events[-1], "reviewer": "someone else"}])
+        write_lines(path, [*lines[:-1], {**lines[-1], "reviewer": "someone else"}])
     else:
         path.unlink()
     capsys.readouterr()
     assert arc_da("status", work) == 2
-    assert "is not the file that twowiki arc-da review-import wrote last" in capsys.readouterr().err
+    assert "was changed since review-import wrote it" in capsys.readouterr().err
     assert imported(work, edit(work, {})) == 2
 
 
@@ -310,4 +310,4 @@ def test_status_tells_people_and_pending(work: Path, capsys: pytest.CaptureFixtu
     assert arc_da("status", work) == 0
     text = capsys.readouterr().out
     assert "workers per question: 4" in text
-    assert "pending                         1" in text
+    assert "pending (not removed)" in text

@@ -12,19 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.arc_da_conversion import begin, edit, give, imported, said
-from tests.arc_da_files import ARC, arc_da, read_lines, read_table, write_lines, write_table
+from tests.arc_da_files import ARC, arc_da, read_lines, read_table, write_table
 from twowiki.arc_da.conversion.review import (
-    Answer,
-    State,
-    Step,
-    chain,
-    parse_state,
-    replay,
-    state_hash,
-    write_state,
+    Decision,
+    ReviewAnswer,
+    ReviewState,
+    decisions_table,
+    parse_decisions,
+    replay_decisions,
 )
+from twowiki.arc_da.conversion.review_table import EditedRow, edited_state
 from twowiki.arc_da.schema import Question
 from twowiki.arc_da.sources import read_questions
+from twowiki.io.records import read_records
 
 KITE = "ARCEZ_Kite_1"
 ACCEPTED = {KITE: {"decision": "accept", "answers": "gravity | the wind | its weight"},
@@ -50,9 +50,9 @@ def released(work: Path) -> dict[str, Question]:
     return {question.question_id: question for question in read_questions(work / "90_release")}
 
 
-def events_of(work: Path, question: str) -> list[str]:
-    lines = read_lines(work / "60_review_events.jsonl")
-    return [event["op"] for event in lines if event["question_id"] == question]
+def decisions_on(work: Path, question: str) -> list[dict[str, Any]]:
+    lines = read_lines(work / "60_decisions.jsonl")[1:]
+    return [decision for decision in lines if decision["question_id"] == question]
 
 
 def everything_runs(work: Path) -> None:
@@ -139,7 +139,7 @@ def test_another_filter_asks_for_another_screening(
     everything_runs(work)
     assert "ARCEZ_Kite_2" not in released(work)
     assert arc_da("status", work, "--question", "ARCEZ_Kite_2") == 0
-    assert "kim: see" in capsys.readouterr().out
+    assert "kim: saw" in capsys.readouterr().out
 
 
 def test_a_row_of_before_does_not_remove_what_came_since(
@@ -152,31 +152,47 @@ def test_a_row_of_before_does_not_remove_what_came_since(
     assert imported(work, old) == 1
     assert "answers have come or changed since: export it again" in capsys.readouterr().err
     assert imported(work, again) == 0  # the same decisions as before: nothing to do
-    assert events_of(work, KITE).count("accept") == 1
+    assert len(decisions_on(work, KITE)) == 1
     assert arc_da("review-export", work) == 0
     seen = edit(work, {KITE: {"decision": "accept"}})
     assert imported(work, seen) == 0
-    assert events_of(work, KITE).count("see") == 2
+    assert [d["shown"]["decision"] for d in decisions_on(work, KITE)] == [None, "accept"]
     assert "magic" in released(work)[KITE].answers
 
 
-def test_logs_without_what_was_seen_are_read(work: Path) -> None:
-    raw = read_lines(work / "60_review_events.jsonl")
-    steps = [(e["question_id"], Step(e["op"], e["before"], e["after"], e["reason"])) for e in raw]
-    log: list[Any] = []
-    for question, step in steps:
-        if step.op != "see":
-            log += chain(log, question, [step], reviewer="kim", at="now")
-    write_lines(work / "60_review_events.jsonl", [event._asdict() for event in log])
-    (work / "manifest.json").unlink()
-    assert set(released(work)) == {KITE, "ARCEZ_Kite_2"}
-    assert give(work, [said(KITE, f"late{n}", "Gravity.") for n in range(2)]) == 0
+def test_decisions_are_read_back_from_their_table(work: Path, tmp_path: Path) -> None:
+    reject = {"ARCEZ_Kite_2": {"decision": "reject", "reason": "invalid"}}
+    assert arc_da("review-export", work, "--all") == 0
+    assert imported(work, edit(work, reject)) == 0
+    assert give(work, [said(KITE, "late", "magic")]) == 0
     assert arc_da("screen", work, "--people", 3) == 0
-    assert set(released(work)) == {"ARCEZ_Kite_2"}  # the other does not fit, and is told
-    stats = json.loads((work / "90_release" / "stats.json").read_text(encoding="utf-8"))
-    assert set(stats["stages"]["set_aside"]) == {KITE}
-    assert arc_da("review-export", work, "--force") == 0
-    assert KITE in {row["question_id"] for row in read_table(work / "50_review" / "review.csv")}
+    assert set(released(work)) == {KITE}
+    again = begin(tmp_path / "again")
+    assert give(again, [said(KITE, "late", "magic")]) == 0
+    assert arc_da("screen", again, "--people", 3) == 0
+    table = work / "60_decisions.csv"
+    for _ in range(2):  # the second time adds nothing
+        assert arc_da("review-import", again, table) == 0
+        journal = (again / "60_decisions.jsonl").read_bytes()
+        assert journal == (work / "60_decisions.jsonl").read_bytes()
+    assert table.read_bytes() == (again / "60_decisions.csv").read_bytes()
+    released(again)
+    for path in (work / "90_release").iterdir():
+        assert path.read_bytes() == (again / "90_release" / path.name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    "change", [{"decision": "maybe"}, {"answers": "gravity"}, {"shown": '{"question": 5}'}]
+)
+def test_a_damaged_table_of_decisions_is_refused(
+    work: Path, capsys: pytest.CaptureFixture[str], change: dict[str, str]
+) -> None:
+    rows = read_table(work / "60_decisions.csv")
+    before = (work / "60_decisions.jsonl").read_bytes()
+    table = write_table(work / "mine.csv", [rows[0], {**rows[1], **change}])
+    assert arc_da("review-import", work, table) == 2
+    assert "mine.csv, record 2: is not a decision" in capsys.readouterr().err
+    assert (work / "60_decisions.jsonl").read_bytes() == before
 
 
 def test_one_question_twice_in_a_file_is_told(
@@ -189,7 +205,7 @@ def test_one_question_twice_in_a_file_is_told(
     table = write_table(work / "twice.csv", [one, one, two])
     assert imported(work, table) == 1
     err = capsys.readouterr().err
-    assert "stands twice in the file: the row by kim was carried out" in err
+    assert "the file has it twice: the row by kim was carried out" in err
     assert "other data" not in err
     tasks = json.loads((work / "50_review" / "label_studio_tasks.json").read_text("utf-8"))
     export = [
@@ -212,10 +228,10 @@ def test_a_review_of_nobody_is_refused(work: Path, capsys: pytest.CaptureFixture
     path = work / "export.json"
     task = {"data": tasks[0]["data"], "annotations": [{"id": 1, "result": result}]}
     path.write_text(json.dumps([task]), encoding="utf-8")
-    before = (work / "60_review_events.jsonl").read_bytes()
+    before = (work / "60_decisions.jsonl").read_bytes()
     assert arc_da("review-import", work, path) == 2
     assert "no name is given" in capsys.readouterr().err
-    assert (work / "60_review_events.jsonl").read_bytes() == before
+    assert (work / "60_decisions.jsonl").read_bytes() == before
 
 
 def test_no_state_looks_like_a_number(work: Path) -> None:
@@ -225,39 +241,55 @@ def test_no_state_looks_like_a_number(work: Path) -> None:
 
 
 TEXTS = ["gas", "Gas.", "steam", "the fog", "fog"]
-STEPS = st.builds(
-    Step,
-    st.sampled_from(["accept", "reject", "verify_answer", "remove_answer", "add_answer"]),
-    st.none() | st.sampled_from(TEXTS),
-    st.none() | st.sampled_from(TEXTS),
-    st.none() | st.just("invalid"),
+ROWS = st.builds(
+    EditedRow,
+    st.just("q"),
+    st.sampled_from(["What?", "How?"]),
+    st.lists(st.sampled_from(TEXTS), max_size=3, unique=True).map(tuple),
+    st.just(()),
+    st.sampled_from(["accept", "reject", ""]),
+    st.just("invalid"),
+    st.just(""),
 )
 
 
 @settings(max_examples=60)
-@given(st.lists(STEPS, max_size=6), st.lists(st.sampled_from(TEXTS), unique=True), st.booleans())
-def test_no_log_and_no_answers_lock_the_review(
-    steps: list[Step], today: list[str], seen: bool
-) -> None:
-    before = State("What?", (Answer("gas", ("worker",), ("w1",)), Answer("steam", ("mc_gold",))))
-    if seen:
-        steps = [Step("see", after=write_state(before)), *steps]
-    log = chain([], "q", steps, reviewer="kim", at="now")
-    now = State("What?", tuple(Answer(text, ("worker",), ("w9",)) for text in today))
-    found = replay({"q": now}, log)
+@given(st.lists(ROWS, max_size=6), st.lists(st.sampled_from(TEXTS), unique=True))
+def test_no_answers_of_today_lock_the_review(rows: list[EditedRow], today: list[str]) -> None:
+    gas = ReviewAnswer("gas", ("worker",), ("w1",))
+    state = ReviewState("What?", (gas, ReviewAnswer("steam", ("mc_gold",))))
+    decisions: list[Decision] = []
+    for row in rows:
+        try:
+            after = edited_state(row, state)
+        except ValueError:
+            continue
+        if after != state:
+            decisions.append(decided(len(decisions) + 1, state, after))
+            state = after
+    now = ReviewState("What?", tuple(ReviewAnswer(t, ("worker",), ("w9",)) for t in today))
+    found = replay_decisions({"q": now}, decisions)
     assert set(found.states) == {"q"}
-    assert set(replay({}, log).aside) == ({"q"} if log else set())
-    if seen and not found.aside:
-        assert found.logged == replay({"q": before}, log).logged
-        known = {answer.text for answer in found.logged["q"].answers if answer.verified}
-        assert known <= set(found.states["q"].confirmed)
+    assert set(replay_decisions({}, decisions).aside) == ({"q"} if decisions else set())
+    if decisions:
+        assert found.decided["q"] == state
+        assert set(state.confirmed) <= set(found.states["q"].confirmed)
+        assert found.states["q"].texts[: len(state.texts)] == state.texts
 
 
-def test_states_are_written_and_read() -> None:
-    state = State("Wh\u00e4t?", (Answer("a", ("worker",), ("w",), "b", True),), "accept", None)
-    assert parse_state(write_state(state)) == state
-    assert state_hash(state) == state_hash(state._replace(answers=(
-        state.answers[0]._replace(workers=("w", "x")),)))  # fmt: skip
-    for text in ("", "[]", "{}", '{"answers": 5}', '{"answers": [], "x": 1}'):
-        with pytest.raises(ValueError, match="cannot be read"):
-            parse_state(text)
+def decided(seq: int, shown: ReviewState, after: ReviewState) -> Decision:
+    verdict = "accept" if after.decision == "accept" else "reject"
+    return Decision(seq=seq, question_id="q", decision=verdict, reviewer="kim", date="now",
+                    reason=after.reason, question=after.question, answers=after.answers,
+                    shown=shown)  # fmt: skip
+
+
+def test_decisions_are_written_and_read(tmp_path: Path) -> None:
+    answers = (ReviewAnswer("=a | b", ("worker",), ("w",), "b", True),)
+    state = ReviewState("=Wh\u00e4t?", answers)
+    one = decided(0, state, ReviewState("=H\u00f6w?", answers, "accept"))
+    path = tmp_path / "decisions.csv"
+    path.write_text(decisions_table([one]), encoding="utf-8")
+    assert list(parse_decisions(read_records(str(path)), str(path))) == [one]
+    more = (ReviewAnswer("=a | b", ("worker",), ("w", "x"), "b", True),)
+    assert state.hash == ReviewState("=Wh\u00e4t?", more).hash

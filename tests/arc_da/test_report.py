@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.arc_da_files import ARC, RELEASE, arc_da, read_lines, write_lines
-from twowiki.arc_da.metric.comparison import compare_systems, holm
+from twowiki.arc_da.metric.comparison import compare_systems
 from twowiki.arc_da.metric.report import (
     PITFALLS,
     ArcDaSettings,
@@ -26,6 +26,7 @@ from twowiki.arc_da.predictions import read_answers
 from twowiki.arc_da.schema import Question
 from twowiki.arc_da.sources import index_by_id, read_gold_questions, read_multiple_choice
 from twowiki.errors import DataError
+from twowiki.metric.significance import holm
 
 DEV = RELEASE / "dev.jsonl"
 IDS = ["ARCEZ_Marsh_1", "ARCEZ_Marsh_2", "ARCCH_Marsh_3"]

@@ -14,23 +14,15 @@ from hypothesis import strategies as st
 from tests.arc_da_conversion import ALONE, CROWD, begin, edit, imported
 from tests.arc_da_files import ARC, arc_da, read_lines, read_table, write_lines, write_table
 from twowiki.arc_da.conversion.release import check_repeats
-from twowiki.arc_da.conversion.review import (
-    Answer,
-    State,
-    Step,
-    apply_step,
-    chain,
-    parse_event,
-    replay,
-)
+from twowiki.arc_da.conversion.review import ReviewAnswer, ReviewState
 from twowiki.arc_da.conversion.review_table import (
-    Edited,
+    EditedRow,
+    edited_state,
     join_cell,
     propose_short,
     split_cell,
-    steps_of,
 )
-from twowiki.arc_da.conversion.workflow import STAGES, Workspace
+from twowiki.arc_da.conversion.workspace import STAGES, Workspace
 from twowiki.arc_da.schema import Question
 from twowiki.arc_da.sources import read_questions
 from twowiki.errors import DataError
@@ -112,7 +104,7 @@ def test_replaying_the_log_gives_the_same_bytes(work: Path, tmp_path: Path) -> N
     assert imported(work, edit(work, FULL)) == 0
     assert arc_da("release", work) == 0
     again = begin(tmp_path / "again")
-    shutil.copy(work / "60_review_events.jsonl", again / "60_review_events.jsonl")
+    shutil.copy(work / "60_decisions.jsonl", again / "60_decisions.jsonl")
     assert arc_da("release", again) == 0
     names = sorted(path.name for path in (work / "90_release").iterdir())
     assert names == ["README.md", "dev.jsonl", "provenance.jsonl", "stats.json", "train.jsonl"]
@@ -125,39 +117,45 @@ def test_replaying_the_log_gives_the_same_bytes(work: Path, tmp_path: Path) -> N
 def test_importing_a_table_twice_adds_nothing(work: Path) -> None:
     table = edit(work, FULL)
     assert imported(work, table) == 0
-    first = (work / "60_review_events.jsonl").read_bytes()
+    first = (work / "60_decisions.jsonl").read_bytes()
     assert imported(work, table) == 0
-    assert (work / "60_review_events.jsonl").read_bytes() == first
+    assert (work / "60_decisions.jsonl").read_bytes() == first
 
 
 def test_review_goes_on_where_it_stopped(work: Path) -> None:
     half = {name: FULL[name] for name in list(FULL)[:3]}
     assert imported(work, edit(work, half)) == 0
-    log = (work / "60_review_events.jsonl").read_bytes()
+    log = (work / "60_decisions.jsonl").read_bytes()
     assert arc_da("review-export", work) == 0
     left = {row["question_id"] for row in read_table(work / "50_review" / "review.csv")}
     assert left == set(CROWD) - ALONE - set(half)
     assert imported(work, edit(work, FULL)) == 0
-    assert (work / "60_review_events.jsonl").read_bytes().startswith(log)
+    assert (work / "60_decisions.jsonl").read_bytes().startswith(log)
     assert arc_da("review-export", work) == 0
     assert read_table(work / "50_review" / "review.csv") == []
 
 
-def test_the_log_tells_who_when_and_what(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_journal_tells_who_when_and_what(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert imported(work, edit(work, FULL)) == 0
-    events = read_lines(work / "60_review_events.jsonl")
-    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
-    assert {event["reviewer"] for event in events} == {"kim"}
-    pond = [event for event in events if event["question_id"] == "ARCEZ_Pond_1"]
-    operations = {(event["op"], event["before"], event["after"]) for event in pond}
-    assert ("add_answer", None, "melting backwards") in operations
-    assert ("remove_answer", "a phase", None) in operations
-    assert ("verify_answer", "change of state", None) in operations
-    assert any(op == "reword_question" for op, _, _ in operations)
-    assert pond[-1]["op"] == "accept"
-    capsys.readouterr()
+    assert "remove_answer" in capsys.readouterr().out
+    decisions = read_lines(work / "60_decisions.jsonl")[1:]
+    assert [decision["seq"] for decision in decisions] == list(range(1, len(FULL) + 1))
+    assert {(one["reviewer"], one["date"]) for one in decisions} == {
+        ("kim", "2026-01-31T12:00:00Z")}  # fmt: skip
+    (pond,) = (one for one in decisions if one["question_id"] == "ARCEZ_Pond_1")
+    assert (pond["decision"], pond["reason"]) == ("accept", None)
+    assert pond["shown"]["question"] != pond["question"] == FULL["ARCEZ_Pond_1"]["question"]
+    assert "a phase" in {answer["text"] for answer in pond["shown"]["answers"]}
+    rows = read_table(work / "60_decisions.csv")
+    assert [row["question_id"] for row in rows] == [one["question_id"] for one in decisions]
     assert arc_da("status", work, "--question", "ARCEZ_Pond_1") == 0
-    assert "kim: remove_answer 'a phase'" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    for change in ("remove_answer 'a phase'", "add_answer 'melting backwards'",
+                   "verify_answer 'change of state'", "accept"):  # fmt: skip
+        assert f"kim: {change}" in text
+    assert "kim: reword_question" in text
 
 
 @pytest.mark.parametrize(
@@ -181,8 +179,8 @@ def test_rows_that_cannot_be_carried_out_are_told(
     table = edit(work, {"ARCEZ_Kite_1": change, "ARCEZ_Kite_2": FULL["ARCEZ_Kite_2"]})
     assert imported(work, table) == 1
     assert message in capsys.readouterr().err
-    touched = {event["question_id"] for event in read_lines(work / "60_review_events.jsonl")}
-    assert touched == {"ARCEZ_Kite_2"}  # the good row was carried out
+    decided = {one["question_id"] for one in read_lines(work / "60_decisions.jsonl")[1:]}
+    assert decided == {"ARCEZ_Kite_2"}  # the good row was carried out
 
 
 def test_two_reviewers_do_not_undo_each_other(
@@ -222,32 +220,35 @@ def test_label_studio_reviews_come_back(work: Path, tmp_path: Path) -> None:
     path = tmp_path / "export.json"
     path.write_text(json.dumps(export), encoding="utf-8")
     assert arc_da("review-import", work, path) == 0
-    events = read_lines(work / "60_review_events.jsonl")
-    assert {event["reviewer"] for event in events} == {"lee"}
-    assert [e["reason"] for e in events if e["op"] == "reject"] == ["needs_options"]
+    decisions = read_lines(work / "60_decisions.jsonl")[1:]
+    assert {decision["reviewer"] for decision in decisions} == {"lee"}
+    rejected = [one["reason"] for one in decisions if one["decision"] == "reject"]
+    assert rejected == ["needs_options"]
     assert arc_da("release", work) == 0
     (question,) = read_questions(work / "90_release")
     assert question.question == "What pulls a kite down?"
 
 
-def test_a_changed_log_is_noticed(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_journal_is_noticed(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert imported(work, edit(work, FULL)) == 0
-    path = work / "60_review_events.jsonl"
-    events = read_lines(path)
+    path = work / "60_decisions.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    half = {**json.loads(lines[1]), "decision": "burn"}
+    (work / "manifest.json").unlink()
     for changed in (
-        [{**events[0], "reviewer": "someone else"}, *events[1:]],
-        events[1:],
-        [events[0], events[0], *events[1:]],
+        lines[1:],
+        [lines[0], *lines[2:]],
+        [*lines[:2], *lines[1:]],
+        [*lines[:2], lines[2][:-5], *lines[3:]],
+        [lines[0], json.dumps(half), *lines[2:]],
     ):
-        write_lines(path, changed)
+        path.write_text("\n".join(changed) + "\n", encoding="utf-8")
         assert arc_da("release", work) == 2
-        assert "the log was changed" in capsys.readouterr().err
-    write_lines(path, [{**events[0], "op": "burn"}])
-    assert arc_da("release", work) == 2
-    assert "unknown operation" in capsys.readouterr().err
-    write_lines(path, [{"seq": 1}])
-    assert arc_da("release", work) == 2
-    assert "exactly the fields" in capsys.readouterr().err
+        assert "60_decisions.jsonl: line" in capsys.readouterr().err
+    path.write_text("\n".join(lines)[:-5], encoding="utf-8")  # a process died as it wrote
+    assert arc_da("release", work) == 0
+    assert imported(work, edit(work, FULL)) == 0
+    assert path.read_text(encoding="utf-8").splitlines() == lines
 
 
 def test_answers_that_come_late_are_not_released_unseen(
@@ -279,7 +280,7 @@ def test_one_text_in_two_splits_is_an_error() -> None:
         "train": [Question("a", "EASY-TRAIN", "What is moss?", ("a plant",))],
         "test": [Question("b", "EASY-TEST", "what is MOSS", ("a plant",))],
     }
-    with pytest.raises(DataError, match="stands in train"):
+    with pytest.raises(DataError, match="is in train"):
         check_repeats(splits, ())
     check_repeats(splits, ("a", "b"))
     check_repeats({"train": splits["train"] * 2}, ())
@@ -318,7 +319,7 @@ def test_status_shows_the_next_step(work: Path, capsys: pytest.CaptureFixture[st
     assert arc_da("status", work) == 0
     text = capsys.readouterr().out
     assert "next: twowiki arc-da export-tasks" in text
-    assert set(Workspace(work).states()) == set(STAGES)
+    assert set(Workspace(work).stage_states()) == set(STAGES)
     (work / "manifest.json").write_text("{", encoding="utf-8")
     assert arc_da("status", work) == 2
     assert "damaged" in capsys.readouterr().err
@@ -327,27 +328,8 @@ def test_status_shows_the_next_step(work: Path, capsys: pytest.CaptureFixture[st
 # --- the pieces
 
 
-STATE = State("What?", (Answer("gas", ("worker",), ("w1",)), Answer("steam", ("mc_gold",))))
-
-
-@pytest.mark.parametrize(
-    "step",
-    [
-        Step("reject"),
-        Step("reject", reason="dull"),
-        Step("reword_question", before="Why?", after="How?"),
-        Step("reword_question", before="What?", after=""),
-        Step("verify_answer", before="ice"),
-        Step("remove_answer"),
-        Step("add_answer", after="gas"),
-        Step("add_answer"),
-        Step("add_short_version", before="ice", after="i"),
-        Step("burn"),
-    ],
-)
-def test_steps_that_do_not_fit_are_refused(step: Step) -> None:
-    with pytest.raises(ValueError, match=r"\w"):
-        apply_step(STATE, step)
+STATE = ReviewState("What?", (ReviewAnswer("gas", ("worker",), ("w1",)),
+                              ReviewAnswer("steam", ("mc_gold",))))  # fmt: skip
 
 
 TEXTS = st.lists(st.sampled_from(["gas", "steam", "vapour", "a | b", "c\\d", "fog"]), max_size=4)
@@ -359,24 +341,22 @@ TEXTS = st.lists(st.sampled_from(["gas", "steam", "vapour", "a | b", "c\\d", "fo
     decision=st.sampled_from(["accept", "reject"]),
     reason=st.sampled_from(["too_open", "invalid"]),
 )
-def test_steps_lead_to_the_edited_row(
+def test_a_row_leads_to_what_it_says(
     answers: list[str], question: str, decision: str, reason: str
 ) -> None:
     wanted = tuple(dict.fromkeys(answers))
-    edited = Edited("q", question, wanted, (), decision, reason, "")
+    edited = EditedRow("q", question, wanted, (), decision, reason, "")
     if decision == "accept" and not wanted:
         with pytest.raises(ValueError, match="no answer is left"):
-            steps_of(edited, STATE)
+            edited_state(edited, STATE)
         return
-    log = chain([], "q", steps_of(edited, STATE), reviewer="kim", at="now")
-    lines = [parse_event(json.loads(json.dumps(event._asdict()))) for event in log]
-    state = replay({"q": STATE}, lines).states["q"]
+    state = edited_state(edited, STATE)
     assert state.decision == decision
     assert state.is_settled
     if decision == "accept":
         assert state.question == question
         assert set(state.confirmed) == set(wanted)
-    assert steps_of(edited, state) == []
+    assert edited_state(edited, state) == state
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"]))))

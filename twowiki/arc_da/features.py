@@ -11,7 +11,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from twowiki.arc_da.schema import DIFFICULTIES, Question, question_to_row
-from twowiki.arc_da.sources import index_by_id, parse_file, read_multiple_choice, split_members
+from twowiki.arc_da.sources import index_by_id, parse_file, question_members, read_multiple_choice
 from twowiki.errors import DataError
 from twowiki.io.records import Opener
 
@@ -85,7 +85,7 @@ def question_tables(
     arc = None if not arc_dir else index_by_id(read_multiple_choice(arc_dir, opener=opener))
     schema = arrow_schema()
     seen: dict[str, str] = {}
-    for file in split_members(files, split):
+    for file in question_members(files, split):
         questions = _once(parse_file(file, arc=arc, opener=opener), file, seen)
         for batch in bounded_batches(questions, lambda question: len(question.question)):
             yield pa.Table.from_pylist([_arrow_row(question) for question in batch], schema=schema)

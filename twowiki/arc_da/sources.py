@@ -170,7 +170,7 @@ def find_question_splits(
         for split, files in source.items():
             listed = [files] if isinstance(files, str | PathLike) else list(files)
             wanted = split_named(str(split))
-            given.setdefault(wanted, []).extend(split_members(listed, wanted))
+            given.setdefault(wanted, []).extend(question_members(listed, wanted))
         return given
     place = os.fspath(source)
     if os.path.isfile(place) and not is_zip(place):
@@ -194,7 +194,7 @@ def find_question_splits(
     }
 
 
-def split_members(files: Iterable[str | PathLike[str]], split: str | None) -> list[str]:
+def question_members(files: Iterable[str | PathLike[str]], split: str | None) -> list[str]:
     """Name the members of zips that hold a split; other files stand for themselves.
 
     Raises:

@@ -7,24 +7,29 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from twowiki.arc_da.conversion import workflow
-from twowiki.arc_da.conversion.filter import audit, load_rules, render_audit, render_filtered
+from twowiki.arc_da.conversion import workspace
+from twowiki.arc_da.conversion.filter import (
+    audit_rules,
+    load_rules,
+    render_audit,
+    render_filtered,
+)
 from twowiki.arc_da.conversion.release import render_stages
-from twowiki.arc_da.conversion.review import describe_event
-from twowiki.arc_da.conversion.review_table import export_review, import_review, log_of
-from twowiki.arc_da.conversion.screening import PAPER_REMOVED, REASONS, ScreenSettings
+from twowiki.arc_da.conversion.review import describe_decision
+from twowiki.arc_da.conversion.screening import PAPER_SCREENED, SCREEN_REASONS, ScreenSettings
 from twowiki.arc_da.conversion.workflow import (
-    RELEASE,
-    REVIEW,
-    TASKS,
-    Workspace,
+    export_review,
     export_tasks,
     import_answers,
+    import_review,
+    question_history,
+    read_review,
     run_filter,
     run_release,
     run_screen,
     wanted_people,
 )
+from twowiki.arc_da.conversion.workspace import RELEASE, REVIEW, TASK_FOLDER, Workspace
 from twowiki.arc_da.sources import read_multiple_choice, read_questions
 from twowiki.cli.arc_da_score import ARC_PARTS, GOLD, utf8_text
 from twowiki.errors import DataError
@@ -105,7 +110,7 @@ class AuditFilterCommand:
     def run(self) -> int:
         rule_sets = [load_rules(name) for name in self.rules]
         originals, released = read_multiple_choice(self.arc), list(read_questions(self.arc_da))
-        results = [audit(originals, released, rules) for rules in rule_sets]
+        results = [audit_rules(originals, released, rules) for rules in rule_sets]
         if not results[0]["joined"]:
             remedy = "Name the ARC files of the same splits"
             raise DataError("none of its ids is in ARC's files", file=self.arc_da, remedy=remedy)
@@ -156,7 +161,7 @@ class ExportTasksCommand(StageOptions):
         counts = result.counts
         print(f"{counts['questions']:,} questions lack {counts['answers_wanted']:,} answers")
         for name in counts["files"]:
-            print(f"  {work.path(TASKS) / name}")
+            print(f"  {work.path(TASK_FOLDER) / name}")
         for name in result.gone:
             print(f"  {work.path(name)} of the export before was removed")
         print(f"next: twowiki arc-da import-answers {self.work} FILES")
@@ -226,9 +231,9 @@ class ScreenCommand(StageOptions):
         verdicts = ", ".join(f"{name} {count:,}" for name, count in counts["verdicts"].items())
         print(f"{counts['questions']:,} questions: {verdicts}")
         for name, count in counts["reasons"].items():
-            print(f"  {name:<18}{count:>8,}  {REASONS[name]}")
+            print(f"  {name:<18}{count:>8,}  {SCREEN_REASONS[name]}")
         share = counts["percent_of_source"]
-        print(f"removed {share}% of all of ARC's questions (the paper: {PAPER_REMOVED}%)")
+        print(f"removed {share}% of all of ARC's questions (the paper: {PAPER_SCREENED}%)")
         print(f"next: twowiki arc-da review-export {self.work}")
         return 0
 
@@ -261,18 +266,22 @@ class ReviewExportCommand(StageOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewImportCommand(StageOptions):
-    """Run stage 6 of the conversion: read the edited table back into the review's log.
+    """Run stage 6 of the conversion: read the edited table into the journal of decisions.
 
-    Each change is one event of an append-only log, WORK/60_review_events.jsonl: who, when, what it
-    was before, what it is now. A row that cannot be applied is reported and left; the others are
-    applied. Exit code 1 if there were any. Reading the same table twice adds nothing.
+    Each decision is one record of WORK/60_decisions.jsonl, which only grows: question, decision,
+    reviewer, date, reason, what the reviewer was shown and what it became. WORK/60_decisions.csv
+    is the same as a table, which this command can read back, in another folder too. A row that
+    cannot be applied is reported and skipped; exit code 1 if there were any. Reading the same
+    table twice adds nothing.
 
       twowiki arc-da review-import work work/50_review/review.csv --reviewer kim
     """
 
-    table: str = positional("the edited review.csv, or an export of Label Studio")
+    table: str = positional(
+        "the edited review.csv, an export of Label Studio, or a table of decisions"
+    )
     reviewer: str = argument("", "who reviewed")
-    at: str | None = argument(None, "time for the log, as 2026-01-31T12:00:00Z (default: now)")
+    at: str | None = argument(None, "time of the decisions, as 2026-01-31T12:00:00Z (default: now)")
     longest: int = argument(5, "words; longer answers need a short version as well")
     force: bool = argument(False, "apply rows that another reviewer changed since")
 
@@ -304,8 +313,8 @@ class ReleaseCommand(StageOptions):
     """Run stage 7 of the conversion: write the reviewed questions in ARC-DA's format.
 
     WORK/90_release gets a JSON-lines file per split, provenance.jsonl (for each answer, who gave
-    it and which events changed it), stats.json and a card. The same data and log give the same
-    bytes.
+    it, and which decisions made it), stats.json and a card. The same data and decisions give the
+    same bytes.
 
       twowiki arc-da release work
     """
@@ -318,7 +327,7 @@ class ReleaseCommand(StageOptions):
         allowed = read_lines(self.allow_repeats) if self.allow_repeats else []
         with Workspace.opened(self.work) as work:
             result = run_release(work, allowed=[name.strip() for name in allowed if name.strip()])
-            state = work.states()["screen"]
+            state = work.stage_states()["screen"]
         print(render_stages(result.counts), end="")
         for file in sorted(work.path(RELEASE).iterdir()):
             print(f"  {file}")
@@ -335,27 +344,27 @@ class StatusCommand(StageOptions):
     twowiki arc-da status work --question ARCEZ_Mercury_7041633
     """
 
-    question: str | None = argument(None, "print the events of this question", metavar="ID")
+    question: str | None = argument(None, "print the decisions on this question", metavar="ID")
 
     def run(self) -> int:
-        with workflow.Workspace.opened(self.work) as work:
+        with Workspace.opened(self.work) as work:
             if not work.manifest():
                 remedy = f"Begin with: twowiki arc-da filter {self.work} --arc ARC"
                 raise DataError("no conversion has begun here", file=self.work, remedy=remedy)
             if self.question:
-                for event in log_of(work, self.question):
-                    print(describe_event(event))
+                for decision in question_history(work, self.question):
+                    print(describe_decision(decision))
                 return 0
-            states = work.states()
+            states = work.stage_states()
             for name, state in states.items():
                 print(f"{name:<18}{state}")
-            print(f"workers per question: {workflow.wanted_people(work)}")
-            if workflow.FILTERED in states["screen"]:
-                print(f"no counts, for {workflow.FILTERED} changed since the screening")
-            elif work.path(workflow.SCREENED).exists():
-                counts = workflow.stage_counts(workflow.read_review(work))
+            print(f"workers per question: {wanted_people(work)}")
+            if workspace.FILTERED in states["screen"]:
+                print(f"no counts, for {workspace.FILTERED} changed since the screening")
+            elif work.path(workspace.SCREENED).exists():
+                counts = read_review(work).stage_counts()
                 print("\n" + render_stages(counts), end="")
         waiting = next((name for name, state in states.items() if state != "done"), None)
-        command = workflow.STAGES[waiting].command if waiting else ""
+        command = workspace.STAGES[waiting].command if waiting else ""
         print(f"next: {command} {self.work}" if waiting else "all stages are done")
         return 0

@@ -16,12 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from twowiki._version import __version__
 from twowiki.errors import DataError
 from twowiki.human.agreement import disagreements, krippendorff_alpha
 from twowiki.human.raters import Mixture, RaterVerdict, judge_raters
 from twowiki.human.ratings import Rating, check_ratings
-from twowiki.metric.report import render_table
+from twowiki.metric.report import make_signature, render_table
 
 GOLD_SYSTEM = "gold answers"
 _RATE = "Rate answers, or check the field `expected` of these ratings"
@@ -239,8 +238,13 @@ def _describe(
 
 def _signature(ratings: Sequence[Rating], settings: HumanSettings) -> str:
     items = {(rating.system, rating.question_id) for rating in ratings}
-    return (
-        f"arc_da_human|rubric:table2|item:mean|over:{settings.over}|"
-        f"resamples:{settings.resamples}|seed:{settings.seed}|items:{len(items)}|"
-        f"ratings:{len(ratings)}|v:{__version__}"
+    return make_signature(
+        "arc_da_human",
+        "rubric:table2",
+        "item:mean",
+        f"over:{settings.over}",
+        f"resamples:{settings.resamples}",
+        f"seed:{settings.seed}",
+        f"items:{len(items)}",
+        f"ratings:{len(ratings)}",
     )

@@ -1,7 +1,8 @@
 """First stage: ARC's questions as records, and the question filter with its reasons.
 
-In: multiple-choice questions, rules. Out: one record a question, kept or removed, with every rule
-hit; counts by rule. The paper removed about 50% of all questions here.
+In: multiple-choice questions, rules. Out: one record per question, kept or removed, with every
+hit of a rule; counts by rule. The paper removed about 50% of all questions here. It refuses rules
+with unknown keys or values, and questions whose difficulty or split is not known.
 """
 
 from __future__ import annotations
@@ -13,80 +14,123 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from twowiki.arc_da.schema import Choice, MultipleChoice, Question, option_text
+import msgspec
+
+from twowiki.arc_da.schema import MultipleChoice, Question
 from twowiki.arc_da.sentences import asks_earlier, question_sentence, split_question_sentences
 from twowiki.errors import DataError
+from twowiki.metric.report import render_table
 
-PAPER_REMOVED = 50  # percent of ARC's questions, by the paper's initial question filter
+PAPER_FILTERED = 50  # percent of ARC's questions, by the paper's initial question filter
 
 
-def source_record(question: MultipleChoice) -> dict[str, Any]:
-    """Write a question as the first stage's record, with the tag that the release will carry.
+class SourceChoice(msgspec.Struct, frozen=True):
+    """An option of a source question."""
+
+    label: str
+    text: str
+
+
+class SourceQuestion(msgspec.Struct, frozen=True):
+    """A question of ARC with the tag that the release will carry."""
+
+    question_id: str
+    arc_id: str
+    split: str
+    tag: str
+    stem: str
+    choices: list[SourceChoice]
+    answer_key: str | None
+    hash: str = ""
+
+    @property
+    def key_text(self) -> str | None:
+        """The right option's text, found by its label."""
+        return next((one.text for one in self.choices if one.label == self.answer_key), None)
+
+
+class RuleHit(msgspec.Struct, frozen=True):
+    """Where a rule applies: characters half-open within the sentence."""
+
+    rule: str
+    sentence: str
+    char_start: int
+    char_end: int
+
+
+class FilteredQuestion(msgspec.Struct, frozen=True):
+    """What the filter decided: kept, or removed for the first rule that hit."""
+
+    question_id: str
+    split: str | None
+    question: str
+    kept: bool
+    reason: str | None
+    hits: list[RuleHit]
+    asks_earlier: bool
+    suggestion: str | None
+
+
+def source_question(question: MultipleChoice) -> SourceQuestion:
+    """Return a question as the first stage's record.
 
     Raises:
         DataError: its difficulty or split is not known, so it cannot be tagged.
     """
     if question.difficulty is None or question.split is None:
         remedy = (
-            "Keep ARC's file names (ARC-Easy-Train.jsonl), or give --difficulty and --assume-split"
+            "Keep ARC's file names (ARC-Easy-Train.jsonl), or pass --difficulty and --assume-split"
         )
         raise DataError("difficulty or split is not known", record=question.id, remedy=remedy)
-    content = {
-        "question_id": question.question_id,
-        "arc_id": question.id,
-        "split": question.split,
-        "tag": f"{question.difficulty}-{question.split}".upper(),
-        "stem": question.stem,
-        "choices": [choice._asdict() for choice in question.choices],
-        "answer_key": question.answer_key,
-    }
+    record = SourceQuestion(
+        question.question_id,
+        question.id,
+        question.split,
+        f"{question.difficulty}-{question.split}".upper(),
+        question.stem,
+        [SourceChoice(*choice) for choice in question.choices],
+        question.answer_key,
+    )
+    content = msgspec.to_builtins(record)
+    del content["hash"]
     text = json.dumps(content, ensure_ascii=False, sort_keys=True)
-    return {**content, "hash": hashlib.sha256(text.encode()).hexdigest()[:16]}
+    return msgspec.structs.replace(record, hash=hashlib.sha256(text.encode()).hexdigest()[:16])
 
 
-def key_text(record: Mapping[str, Any]) -> str | None:
-    """Give the right option's text of a source record, found by its label."""
-    choices = [Choice(entry["label"], entry["text"]) for entry in record["choices"]]
-    return option_text(choices, record["answer_key"])
-
-
-def filter_record(
-    source: Mapping[str, Any], rules: RuleSet, *, tagger: Tagger | None = None
-) -> dict[str, Any]:
-    """Apply the rules to one question: kept, or removed for the first rule that hit."""
-    question = normalise_stem(source["stem"])
+def filter_question(
+    question_id: str, split: str | None, stem: str, rules: RuleSet, *, tagger: Tagger | None = None
+) -> FilteredQuestion:
+    """Apply the rules to one question."""
+    question = normalize_stem(stem)
     hits = find_hits(question, rules, tagger=tagger)
-    return {
-        "question_id": source["question_id"],
-        "split": source["split"],
-        "question": question,
-        "kept": not hits,
-        "reason": hits[0].rule if hits else None,
-        "hits": [hit._asdict() for hit in hits],
-        "asks_earlier": asks_earlier(question),
-        "suggestion": None if hits else suggest_rewording(question),
-    }
+    return FilteredQuestion(
+        question_id,
+        split,
+        question,
+        kept=not hits,
+        reason=hits[0].rule if hits else None,
+        hits=hits,
+        asks_earlier=asks_earlier(question),
+        suggestion=None if hits else suggest_rewording(question),
+    )
 
 
-def count_filtered(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def count_filtered(records: Iterable[FilteredQuestion]) -> dict[str, Any]:
     """Count what each rule removes: all its hits, those it hit first, those it alone hit."""
     listed = list(records)
-    hits: Counter[str] = Counter()
-    first: Counter[str] = Counter()
-    alone: Counter[str] = Counter()
-    for record in listed:
-        names = [hit["rule"] for hit in record["hits"]]
-        hits.update(names)
-        first.update(names[:1])
-        alone.update(names if len(names) == 1 else [])
+    names = [[hit.rule for hit in record.hits] for record in listed]
+    hits = Counter(name for found in names for name in found)
+    first = Counter(found[0] for found in names if found)
+    alone = Counter(found[0] for found in names if len(found) == 1)
     return {
         "questions": len(listed),
-        "kept": sum(record["kept"] for record in listed),
-        "removed": sum(not record["kept"] for record in listed),
-        "asks_earlier": sum(record["asks_earlier"] for record in listed),
+        "kept": sum(record.kept for record in listed),
+        "removed": sum(not record.kept for record in listed),
+        "asks_earlier": sum(record.asks_earlier for record in listed),
         "by_rule": {
             name: {"hits": count, "first": first[name], "alone": alone[name]}
             for name, count in sorted(hits.items(), key=lambda item: (-item[1], item[0]))
@@ -95,23 +139,20 @@ def count_filtered(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def render_filtered(counts: Mapping[str, Any], title: str) -> str:
-    """Write the counts as a table, with the paper's figure beside the total."""
+    """Return the counts as a table, with the paper's share beside the total."""
     total = counts["questions"]
-    lines = [f"{title:<28}{'hits':>8}{'first':>8}{'alone':>8}{'% of all':>10}"]
+    rows = [[title, "hits", "first", "alone", "% of all"]]
     for name, found in counts["by_rule"].items():
-        share = _percent(found["hits"], total)
-        lines.append(
-            f"{name:<28}{found['hits']:>8}{found['first']:>8}{found['alone']:>8}{share:>10}"
-        )
+        cells = [str(found[count]) for count in ("hits", "first", "alone")]
+        rows.append([name, *cells, _percent(found["hits"], total)])
     removed = _percent(counts["removed"], total)
-    lines.append(
-        f"removed {counts['removed']:,} of {total:,} questions ({removed}; "
-        f"the paper says about {PAPER_REMOVED}%), kept {counts['kept']:,}"
+    return (
+        f"{render_table(rows)}\nremoved {counts['removed']:,} of {total:,} questions ({removed}; "
+        f"the paper says about {PAPER_FILTERED}%), kept {counts['kept']:,}\n"
     )
-    return "\n".join(lines) + "\n"
 
 
-def audit(
+def audit_rules(
     originals: Sequence[MultipleChoice], released: Sequence[Question], rules: RuleSet
 ) -> dict[str, Any]:
     """Check a rule set against released questions, joined by id with their originals.
@@ -122,35 +163,31 @@ def audit(
         Counts over the originals and, of them, the training split; the released questions found
         among the originals; every violation with its hits.
     """
-    records = [
-        filter_record({"question_id": q.question_id, "split": q.split, "stem": q.stem}, rules)
-        for q in originals
-    ]
-    by_id = {record["question_id"]: record for record in records}
-    joined = [q for q in released if q.question_id in by_id]
-    broken = [by_id[q.question_id] for q in joined if not by_id[q.question_id]["kept"]]
-    train = [record for record in records if record["split"] == "train"]
+    records = [filter_question(q.question_id, q.split, q.stem, rules) for q in originals]
+    by_id = {record.question_id: record for record in records}
+    joined = [by_id[q.question_id] for q in released if q.question_id in by_id]
+    violating = [record for record in joined if not record.kept]
     return {
         "rules": rules.name,
         "all": count_filtered(records),
-        "train": count_filtered(train),
+        "train": count_filtered(record for record in records if record.split == "train"),
         "released": len(released),
         "joined": len(joined),
-        "violations": len(broken),
-        "survive": 1 - len(broken) / len(joined) if joined else None,
+        "violations": len(violating),
+        "survive": 1 - len(violating) / len(joined) if joined else None,
         "violating": [
             {
-                "question_id": r["question_id"],
-                "rules": [h["rule"] for h in r["hits"]],
-                "sentence": r["hits"][0]["sentence"],
+                "question_id": record.question_id,
+                "rules": [hit.rule for hit in record.hits],
+                "sentence": record.hits[0].sentence,
             }
-            for r in broken
+            for record in violating
         ],
     }
 
 
 def render_audit(found: Mapping[str, Any], *, listed: int = 10) -> str:
-    """Write an audit as text: shares removed, shares of released questions that survive."""
+    """Return an audit as text: shares removed, shares of released questions that survive."""
     lines = [render_filtered(found["all"], f"rules '{found['rules']}'").rstrip("\n")]
     if found["train"]["questions"]:
         train = found["train"]
@@ -172,21 +209,21 @@ def _percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f}%" if whole else "-"
 
 
-PRESETS = ("released", "paper_literal")
-CHOICES = {
+RULE_PRESETS = ("released", "paper_literal")
+_CHOICES = {
     "match": ("word", "substring", "suffix", "start"),
     "scope": ("last_sentence", "any_sentence"),
     "requires": ("none", "starts_with_which", "contains_which"),
 }
 _SHAPE = "Write {name: ..., rules: [{id: ..., pattern: [...]}]}"
-_FIELDS = {"id", "pattern", "except", *CHOICES}
+_FIELDS = {"id", "pattern", "except", *_CHOICES}
 _QUOTES = "\"'\u201c\u2018([ "
 _VERB_TAGS = ("VB", "VERB", "AUX", "MD")
 
 Tagger = Callable[[Sequence[str]], Sequence[str]]
 
 
-class Rule(NamedTuple):
+class FilterRule(NamedTuple):
     """One rule of the filter.
 
     Attributes:
@@ -211,41 +248,32 @@ class RuleSet(NamedTuple):
     """Rules in order, under a name."""
 
     name: str
-    rules: tuple[Rule, ...]
-
-
-class Hit(NamedTuple):
-    """Where a rule applies: characters half-open within the sentence."""
-
-    rule: str
-    sentence: str
-    char_start: int
-    char_end: int
+    rules: tuple[FilterRule, ...]
 
 
 def load_rules(name: str) -> RuleSet:
     """Read a preset by its name, or a YAML file by its path.
 
     Raises:
-        DataError: no such file, no YAML, an unknown key, or a value that means nothing.
+        DataError: no such file, not valid YAML, an unknown key or an unknown value.
     """
     import yaml
 
-    if name in PRESETS:
+    if name in RULE_PRESETS:
         text = (files(__package__) / "rules" / f"{name}.yaml").read_text(encoding="utf-8")
     else:
         path = Path(name)
         if not path.is_file():
-            remedy = f"Name a preset ({', '.join(PRESETS)}) or a YAML file"
+            remedy = f"Name a preset ({', '.join(RULE_PRESETS)}) or a YAML file"
             raise DataError("no such rules", file=name, remedy=remedy)
         try:
             text = path.read_text(encoding="utf-8-sig")
         except UnicodeDecodeError:
-            raise DataError("not UTF-8 text", file=name, remedy="Save it as UTF-8") from None
+            raise DataError("is not UTF-8 text", file=name, remedy="Save it as UTF-8") from None
     try:
         return parse_rules(yaml.safe_load(text), default_name=Path(name).stem)
     except yaml.YAMLError as error:
-        raise DataError(f"no YAML ({' '.join(str(error).split())})", file=name) from None
+        raise DataError(f"is not valid YAML ({' '.join(str(error).split())})", file=name) from None
     except DataError as error:
         raise error.at(name) from None
 
@@ -254,7 +282,7 @@ def parse_rules(raw: Any, *, default_name: str = "rules") -> RuleSet:
     """Make a rule set of a mapping `{name, rules: [{id, pattern, match, scope, requires}]}`.
 
     Raises:
-        DataError: an unknown key, a value that means nothing, or an id twice.
+        DataError: an unknown key, an unknown value, or an id twice.
     """
     if not isinstance(raw, dict) or not isinstance(raw.get("rules"), list):
         raise DataError("must hold a list named 'rules'", remedy=_SHAPE)
@@ -266,7 +294,7 @@ def parse_rules(raw: Any, *, default_name: str = "rules") -> RuleSet:
     return RuleSet(str(raw.get("name", default_name)), rules)
 
 
-def find_hits(text: str, rules: RuleSet, *, tagger: Tagger | None = None) -> list[Hit]:
+def find_hits(text: str, rules: RuleSet, *, tagger: Tagger | None = None) -> list[RuleHit]:
     """Apply all rules to a question; the first place of each rule counts.
 
     Args:
@@ -280,23 +308,16 @@ def find_hits(text: str, rules: RuleSet, *, tagger: Tagger | None = None) -> lis
     """
     last = question_sentence(text)
     everything = split_question_sentences(text)
-    hits = []
+    hits: list[RuleHit] = []
     for rule in rules.rules:
         sentences = [last] if rule.scope == "last_sentence" else everything
-        hits += list(_first(_hits_in(sentence, rule) for sentence in sentences))
+        hits += islice(chain.from_iterable(_hits_in(one, rule) for one in sentences), 1)
     if tagger is not None and not any(hit.rule == "which_verb" for hit in hits):
-        hits += list(_tagged(last, tagger))
+        hits += _tagged(last, tagger)
     return hits
 
 
-def _first(found: Iterator[Iterator[Hit]]) -> Iterator[Hit]:
-    for hits in found:
-        for hit in hits:
-            yield hit
-            return
-
-
-def _hits_in(sentence: str, rule: Rule) -> Iterator[Hit]:
+def _hits_in(sentence: str, rule: FilterRule) -> Iterator[RuleHit]:
     opening = sentence.lstrip(_QUOTES).lower()
     if rule.requires == "starts_with_which" and not re.match(r"which\b", opening):
         return
@@ -307,7 +328,7 @@ def _hits_in(sentence: str, rule: Rule) -> Iterator[Hit]:
             continue
         if rule.match == "suffix" and match.group().lower() in rule.exceptions:
             continue
-        yield Hit(rule.id, sentence, match.start(), match.end())
+        yield RuleHit(rule.id, sentence, match.start(), match.end())
 
 
 @lru_cache(maxsize=1024)
@@ -322,22 +343,22 @@ def _compile(phrases: tuple[str, ...], match: str) -> re.Pattern[str]:
     return re.compile(form, re.IGNORECASE)
 
 
-def _tagged(sentence: str, tagger: Tagger) -> Iterator[Hit]:
+def _tagged(sentence: str, tagger: Tagger) -> Iterator[RuleHit]:
     words = sentence.split()
     if len(words) > 1 and words[0].strip(_QUOTES).lower() == "which":
         tags = tagger(words)
         if tags[1].upper().startswith(_VERB_TAGS):
             end = sentence.index(words[1], len(words[0])) + len(words[1])
-            yield Hit("which_verb", sentence, 0, end)
+            yield RuleHit("which_verb", sentence, 0, end)
 
 
-def _parse_rule(raw: Any) -> Rule:
+def _parse_rule(raw: Any) -> FilterRule:
     if not isinstance(raw, dict) or not isinstance(raw.get("id"), str):
         raise DataError("a rule must be a mapping with an 'id'", field="rules", remedy=_SHAPE)
     name = raw["id"]
     if unknown := set(raw) - _FIELDS:
         raise DataError(f"unknown keys {sorted(unknown)}", record=name, field="rules")
-    for field, allowed in CHOICES.items():
+    for field, allowed in _CHOICES.items():
         if field in raw and raw[field] not in allowed:
             problem = f"must be one of {', '.join(allowed)}, not {raw[field]!r}"
             raise DataError(problem, record=name, field=field)
@@ -345,8 +366,8 @@ def _parse_rule(raw: Any) -> Rule:
     if not pattern or not all(phrase.strip() for phrase in pattern):
         raise DataError("needs at least one phrase", record=name, field="pattern")
     exceptions = _texts(raw.get("except", []), name, "except")
-    values = {field: raw[field] for field in CHOICES if field in raw}
-    return Rule(name, pattern, exceptions=frozenset(map(str.lower, exceptions)), **values)
+    values = {field: raw[field] for field in _CHOICES if field in raw}
+    return FilterRule(name, pattern, exceptions=frozenset(map(str.lower, exceptions)), **values)
 
 
 def _texts(raw: Any, record: str, field: str) -> tuple[str, ...]:
@@ -369,18 +390,18 @@ _OPEN_ENDS = (
 _OPEN_END = re.compile(rf"\b(?:{'|'.join(map(re.escape, _OPEN_ENDS))})$", re.IGNORECASE)
 
 
-def normalise_stem(stem: str) -> str:
-    """Make runs of spaces and line ends one space; case and blanks (`___`) stay."""
+def normalize_stem(stem: str) -> str:
+    """Collapse runs of spaces and line ends; case and blanks (`___`) stay."""
     return re.sub(r"\s+", " ", stem).strip()
 
 
 def suggest_rewording(question: str) -> str | None:
-    """Suggest a full question for an unfinished sentence, or None where there is nothing to say.
+    """Suggest a full question for an unfinished sentence, or return None where there is none.
 
     "... are forms of" -> "... are forms of what?"; "... is called the" -> "... is called what?";
     "... because" -> "Why ...?" is left to people, and so is every question that ends in "?".
     """
-    text = normalise_stem(question)
+    text = normalize_stem(question)
     if not text or text.endswith("?"):
         return None
     cut = _BLANK.sub("", text.rstrip(" :")).rstrip(" .,:")

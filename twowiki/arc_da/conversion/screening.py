@@ -2,7 +2,7 @@
 
 In: crowd records of one question. Out: merged answers with their support, categories, and a
 verdict with its witness. The paper keeps a question if at least two workers answered it, and if
-two answers of different workers share a word that is no stop word. It names neither a stop list
+two answers of different workers share a word that is not a stop word. It names neither a stop list
 nor stemming; here: the 33 English stop words of Lucene, no stemming, both settings.
 """
 
@@ -10,51 +10,84 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
+from itertools import islice
 from typing import Any, NamedTuple
 
-from twowiki.arc_da.conversion.crowd_answers import has_said
+import msgspec
+
+from twowiki.arc_da.conversion.crowd import CrowdRecord
 from twowiki.arc_da.metric.folding import unicode_words
 from twowiki.arc_da.metric.scoring import answer_tokens, stem
 
-PAPER_REMOVED = 10  # percent of ARC's questions, by the paper's additional filter
-STOP_WORDS = frozenset(
+PAPER_SCREENED = 10  # percent of ARC's questions, by the paper's additional filter
+LUCENE_STOP_WORDS = frozenset(
     (
         *("a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is"),
         *("it", "no", "not", "of", "on", "or", "such", "that", "the", "their", "then", "there"),
         *("these", "they", "this", "to", "was", "will", "with"),
     )
 )
-REASONS = {
+SCREEN_REASONS = {
     "too_few_workers": "fewer workers than needed gave an answer",
-    "no_shared_word": "no two workers' answers share a word that is no stop word",
+    "no_shared_word": "no two workers' answers share a word that is not a stop word",
 }
 
 
 class ScreenSettings(NamedTuple):
-    """The additional filter's numbers; the defaults are the paper's where it names any."""
+    """The additional filter's numbers; the paper's where it names any."""
 
     min_workers: int = 2
     min_sharing: int = 2
     people: int = 5
     stemming: bool = False
-    stop_words: tuple[str, ...] = tuple(sorted(STOP_WORDS))
+    stop_words: tuple[str, ...] = tuple(sorted(LUCENE_STOP_WORDS))
+
+
+class Witness(msgspec.Struct, frozen=True):
+    """A word that two workers' answers share."""
+
+    word: str
+    workers: list[str]
+    answers: list[str]
+
+
+class MergedAnswer(msgspec.Struct, frozen=True):
+    """Answers that differ in case, punctuation and articles alone; the most frequent wording."""
+
+    text: str
+    workers: list[str]
+    support: int
+    wordings: dict[str, int]
+
+
+class ScreenedQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """What the workers' answers say of a question.
+
+    `verdict` is pass, fail or pending; `reason` (in `SCREEN_REASONS`) unless it passes; `witness`
+    if it passes.
+    """
+
+    question_id: str
+    verdict: str
+    reason: str | None
+    witness: Witness | None = None
+    workers: int
+    workers_answered: int
+    answers: list[MergedAnswer]
+    categories: dict[str, int]
+    category: str | None = None
 
 
 def screen_question(
-    question_id: str, records: Iterable[Mapping[str, Any]], settings: ScreenSettings
-) -> dict[str, Any]:
+    question_id: str, records: Iterable[CrowdRecord], settings: ScreenSettings
+) -> ScreenedQuestion:
     """Judge one question by its workers' records.
 
-    A question that fails while workers are still missing is `pending`, for later answers can only
-    help it; a worker whose answer was refused is missing.
-
-    Returns:
-        The record: `verdict` pass, fail or pending; `reason` (in `REASONS`) unless it passes;
-        `witness` (two workers, their answers, the shared word) if it passes.
+    A question that fails while workers are still missing is `pending`, since later answers can
+    only help it; a worker whose answer was refused is missing.
     """
-    listed = [record for record in records if has_said(record)]
-    answered = [record for record in listed if record["status"] == "answered"]
+    done = [record for record in records if record.is_done]
+    answered = [record for record in done if record.status == "answered"]
     sharing, witness = _sharing(answered, settings)
     reason = None
     if len(answered) < settings.min_workers:
@@ -62,58 +95,48 @@ def screen_question(
     elif sharing < settings.min_sharing:
         reason = "no_shared_word"
     verdict = "pass" if reason is None else "fail"
-    if reason is not None and len(listed) < settings.people:
+    if reason is not None and len(done) < settings.people:
         verdict = "pending"
-    categories = Counter(record["category"] for record in listed if record["category"])
-    return {
-        "question_id": question_id,
-        "verdict": verdict,
-        "reason": reason,
-        "witness": witness if reason is None else None,
-        "workers": len(listed),
-        "workers_answered": len(answered),
-        "answers": merge_answers(answered),
-        "categories": dict(sorted(categories.items())),
-        "category": majority(categories),
-    }
+    categories = Counter(record.category for record in done if record.category)
+    return ScreenedQuestion(
+        question_id=question_id,
+        verdict=verdict,
+        reason=reason,
+        witness=witness if reason is None else None,
+        workers=len(done),
+        workers_answered=len(answered),
+        answers=merge_answers(answered),
+        categories=dict(sorted(categories.items())),
+        category=majority_category(categories),
+    )
 
 
-def merge_answers(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Merge answers that differ in case, punctuation and articles alone.
-
-    Returns:
-        Answers with the workers that gave them, most workers first, then in order of arrival; the
-        wording is the most frequent one, the first of these.
-    """
+def merge_answers(records: Iterable[CrowdRecord]) -> list[MergedAnswer]:
+    """Merge answers of one key, most workers first, then in order of arrival."""
     groups: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     for record in records:
-        for answer in record["answers"]:
-            groups.setdefault(answer_key(answer), []).append((answer, record["worker"]))
+        for answer in record.answers:
+            groups.setdefault(answer_key(answer), []).append((answer, record.worker))
     merged = []
     for given in groups.values():
         wordings = Counter(text for text, _ in given)
-        merged.append(
-            {
-                "text": max(wordings, key=lambda text: wordings[text]),
-                "workers": list(dict.fromkeys(worker for _, worker in given)),
-                "support": len({worker for _, worker in given}),
-                "wordings": dict(wordings),
-            }
-        )
-    return sorted(merged, key=lambda answer: -int(str(answer["support"])))
+        workers = list(dict.fromkeys(worker for _, worker in given))
+        best = max(wordings, key=lambda text: wordings[text])
+        merged.append(MergedAnswer(best, workers, len(workers), dict(wordings)))
+    return sorted(merged, key=lambda answer: -answer.support)
 
 
 def answer_key(text: str) -> tuple[str, ...]:
-    """Give what answers have in common that differ in case, punctuation and articles alone."""
+    """Return what answers share that differ in case, punctuation and articles alone."""
     return answer_tokens(text) or (text.casefold(),)
 
 
-def majority(categories: Mapping[str, int]) -> str | None:
-    """Name the category that most workers ticked; None where two are level."""
-    ranked = sorted(categories.values(), reverse=True)
-    if not ranked or ranked[1:2] == ranked[:1]:
+def majority_category(categories: Mapping[str, int]) -> str | None:
+    """Return the category that most workers ticked; None where two are level."""
+    ranked = sorted(categories, key=lambda name: -categories[name])
+    if not ranked or [categories[name] for name in ranked[1:2]] == [categories[ranked[0]]]:
         return None
-    return max(categories, key=lambda name: categories[name])
+    return ranked[0]
 
 
 def content_words(text: str, settings: ScreenSettings) -> list[str]:
@@ -122,34 +145,29 @@ def content_words(text: str, settings: ScreenSettings) -> list[str]:
     return [stem(word) if word.isascii() else word for word in kept] if settings.stemming else kept
 
 
-def count_screened(records: Iterable[Mapping[str, Any]], total: int) -> dict[str, Any]:
+def count_screened(records: Sequence[ScreenedQuestion], total: int) -> dict[str, Any]:
     """Count verdicts and reasons; `total` is the number of questions before any filter."""
-    listed = list(records)
-    failed = [record for record in listed if record["verdict"] == "fail"]
+    failed = [record for record in records if record.verdict == "fail"]
     return {
-        "questions": len(listed),
-        "verdicts": dict(sorted(Counter(record["verdict"] for record in listed).items())),
-        "reasons": dict(sorted(Counter(record["reason"] for record in failed).items())),
+        "questions": len(records),
+        "verdicts": dict(sorted(Counter(record.verdict for record in records).items())),
+        "reasons": dict(sorted(Counter(str(record.reason) for record in failed).items())),
         "percent_of_source": round(100 * len(failed) / total, 2) if total else None,
     }
 
 
 def _sharing(
-    records: Sequence[Mapping[str, Any]], settings: ScreenSettings
-) -> tuple[int, dict[str, Any] | None]:
-    """Count the workers of the largest group that shares one word; give a first witness."""
+    records: Sequence[CrowdRecord], settings: ScreenSettings
+) -> tuple[int, Witness | None]:
+    """Count the workers of the largest group that shares one word; return a first witness."""
     users: dict[str, dict[str, str]] = {}
     for record in records:
-        for answer in record["answers"]:
+        for answer in record.answers:
             for word in content_words(answer, settings):
-                users.setdefault(word, {}).setdefault(record["worker"], answer)
+                users.setdefault(word, {}).setdefault(record.worker, answer)
     best = max((len(found) for found in users.values()), default=0)
     if len(records) == 1 or best < 2:
         return min(best, 1), None
     word = next(word for word, found in users.items() if len(found) == best)
-    pair = next(combinations(users[word].items(), 2))
-    return best, {
-        "word": word,
-        "workers": [worker for worker, _ in pair],
-        "answers": [answer for _, answer in pair],
-    }
+    (first, answer), (second, other) = islice(users[word].items(), 2)
+    return best, Witness(word, [first, second], [answer, other])

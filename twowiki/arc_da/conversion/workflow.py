@@ -1,42 +1,76 @@
-"""Run the stages in a folder: read what the stage before wrote, write this stage's files, count.
+"""Run the stages of the conversion in a folder: read, apply a stage's rules, write, count.
 
-Thin: each stage's rules live in its own module. Callers hold the folder's lock
-(`Workspace.opened`); all files of a stage change together, and a stage that ran on the same inputs
-with the same settings is not run again.
+Thin: each stage's rules are in its own module. Callers hold the folder's lock
+(`Workspace.opened`); all files of a stage change together.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from os import PathLike
-from pathlib import Path
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from twowiki.arc_da.conversion import crowd_answers as importing
-from twowiki.arc_da.conversion import crowd_tasks as tasks
-from twowiki.arc_da.conversion import filter as filtering
-from twowiki.arc_da.conversion import screening
-from twowiki.arc_da.conversion import workflow as ws
-from twowiki.arc_da.conversion.crowd_answers import Submission, has_said
-from twowiki.arc_da.conversion.filter import RuleSet
+from msgspec.structs import replace
+
+from twowiki.arc_da.conversion import workspace as ws
+from twowiki.arc_da.conversion.crowd import (
+    CrowdRecord,
+    answer_task_files,
+    choose_open,
+    merge_worker_answers,
+    read_worker_answers,
+)
+from twowiki.arc_da.conversion.filter import (
+    FilteredQuestion,
+    RuleSet,
+    SourceQuestion,
+    count_filtered,
+    filter_question,
+    source_question,
+)
 from twowiki.arc_da.conversion.release import count_stages, release_files
-from twowiki.arc_da.conversion.review import Event, Replay, State, first_state, parse_event, replay
-from twowiki.arc_da.conversion.screening import ScreenSettings
+from twowiki.arc_da.conversion.review import (
+    Decision,
+    ReplayedReview,
+    ReviewState,
+    append_decisions,
+    count_changes,
+    decisions_table,
+    first_state,
+    is_decisions_table,
+    parse_decisions,
+    read_decisions,
+    replay_decisions,
+)
+from twowiki.arc_da.conversion.review_table import (
+    EditedRow,
+    edited_state,
+    has_unused_edits,
+    parse_review_row,
+    parse_review_task,
+    review_files,
+    review_row,
+)
+from twowiki.arc_da.conversion.screening import (
+    ScreenedQuestion,
+    ScreenSettings,
+    count_screened,
+    screen_question,
+)
+from twowiki.arc_da.conversion.workspace import Workspace, record_lines
 from twowiki.arc_da.schema import MultipleChoice
 from twowiki.errors import DataError
 from twowiki.human.pseudonyms import read_secret
-from twowiki.io.files import check_unedited, locked, sha256_of, text_hash, write_together
+from twowiki.human.task_files import is_export, read_annotations
 from twowiki.io.records import read_records
 
 KEY_FILE = "worker.key"
-PEOPLE = 5  # workers a question, as in the paper
-FORMATS = ("label-studio", "csv")
+PEOPLE = 5  # workers per question, as in the paper
+FIRST_FORMATS = ("label-studio", "csv")
 
 
-class Result(NamedTuple):
+class StageResult(NamedTuple):
     """What a stage did: its counts, whether it had been done before, earlier files now gone."""
 
     counts: dict[str, Any]
@@ -44,17 +78,29 @@ class Result(NamedTuple):
     gone: tuple[str, ...] = ()
 
 
-class Reviewed(NamedTuple):
-    """All that the review stands on."""
+class ReviewData(NamedTuple):
+    """Everything that the review is based on, by question id, and where its decisions lead."""
 
-    sources: dict[str, dict[str, Any]]
-    filtered: dict[str, dict[str, Any]]
-    screened: dict[str, dict[str, Any]]
-    events: list[Event]
-    replay: Replay
+    sources: dict[str, SourceQuestion]
+    filtered: dict[str, FilteredQuestion]
+    screened: dict[str, ScreenedQuestion]
+    decisions: list[Decision]
+    replayed: ReplayedReview
+
+    def stage_counts(self) -> dict[str, Any]:
+        """Count what each stage removed."""
+        filtered, screened = list(self.filtered.values()), list(self.screened.values())
+        return count_stages(filtered, screened, self.replayed)
 
 
-def run_filter(work: Workspace, questions: Sequence[MultipleChoice], rules: RuleSet) -> Result:
+class ReviewImport(NamedTuple):
+    """What an import did; `problems` are the rows that were not carried out."""
+
+    counts: dict[str, Any]
+    problems: list[tuple[str, str]]
+
+
+def run_filter(work: Workspace, questions: Sequence[MultipleChoice], rules: RuleSet) -> StageResult:
     """Write the sources and the question filter's verdicts.
 
     Raises:
@@ -62,18 +108,23 @@ def run_filter(work: Workspace, questions: Sequence[MultipleChoice], rules: Rule
     """
     if not questions:
         raise DataError("no questions to convert", remedy="Check --arc and --part")
-    sources = [filtering.source_record(question) for question in questions]
-    settings = {"rules": rules.name, "detail": [str(rule[:-1]) for rule in rules.rules],
-                "exceptions": [sorted(rule.exceptions) for rule in rules.rules]}  # fmt: skip
-    hashes = "".join(source["hash"] for source in sources)
-    fingerprint = work.fingerprint("filter", settings, questions=_digest(hashes))
-    if work.is_done("filter", fingerprint):
-        return Result(work.manifest()["filter"]["counts"], was_done=True)
-    records = [filtering.filter_record(source, rules) for source in sources]
-    counts = filtering.count_filtered(records)
-    files = {ws.SOURCE: lines(sources), ws.FILTERED: lines(records)}
+    sources = [source_question(question) for question in questions]
+    settings = {
+        "rules": rules.name,
+        "detail": [str(rule[:-1]) for rule in rules.rules],
+        "exceptions": [sorted(rule.exceptions) for rule in rules.rules],
+    }
+    hashes = "".join(source.hash for source in sources)
+    digest = hashlib.sha256(hashes.encode()).hexdigest()
+    fingerprint = work.fingerprint("filter", settings, questions=digest)
+    done = work.done_counts("filter", fingerprint)
+    if done is not None:
+        return StageResult(done, was_done=True)
+    records = [filter_question(one.question_id, one.split, one.stem, rules) for one in sources]
+    counts = count_filtered(records)
+    files = {ws.SOURCE: record_lines(sources), ws.FILTERED: record_lines(records)}
     work.commit("filter", fingerprint, counts, files)
-    return Result(counts)
+    return StageResult(counts)
 
 
 def export_tasks(
@@ -84,13 +135,13 @@ def export_tasks(
     seed: int,
     everything: bool = False,
     overwrite: bool = False,
-) -> Result:
+) -> StageResult:
     """Write tasks for the questions that still lack answers (or for all kept ones).
 
     Args:
         work: the conversion's folder.
-        formats: out of `tasks.FORMATS`; by default those of the export before.
-        people: workers a question; by default as in the export before.
+        formats: out of `crowd.TASK_FORMATS`; by default those of the export before.
+        people: workers per question; by default as in the export before.
         seed: of the questions' order.
         everything: also questions that have all answers.
         overwrite: overwrite sheets that were filled in.
@@ -98,437 +149,325 @@ def export_tasks(
     Raises:
         DataError: the filter has not run, or a sheet of an earlier export was filled in since.
     """
-    work.require("export-tasks")
-    formats = list(formats or work.setting("export-tasks", "formats") or FORMATS)
+    work.check_inputs("export-tasks")
+    formats = list(formats or work.setting("export-tasks", "formats") or FIRST_FORMATS)
     people = people or wanted_people(work)
-    answered: dict[str, int] = {}
+    answered: Counter[str] = Counter()
     if work.path(ws.CROWD).exists() and not everything:
-        for record in filter(has_said, work.read(ws.CROWD)):
-            answered[record["question_id"]] = answered.get(record["question_id"], 0) + 1
-    chosen = tasks.choose_open(work.read(ws.FILTERED), answered, people)
+        records = work.read(ws.CROWD, CrowdRecord)
+        answered.update(record.question_id for record in records if record.is_done)
+    chosen = choose_open(work.read(ws.FILTERED, FilteredQuestion), answered, people)
     settings = {"formats": formats, "people": people, "seed": seed}
-    made = tasks.task_files(chosen, formats, people=people, seed=seed)
+    made = answer_task_files(chosen, formats, people=people, seed=seed)
     counts = {
         "questions": len(chosen),
-        "answers_wanted": sum(question["wanted"] for question in chosen),
+        "answers_wanted": sum(question.wanted for question in chosen),
         "files": sorted(made),
     }
-    files = {f"{ws.TASKS}/{name}": text for name, text in made.items()}
+    files = {f"{ws.TASK_FOLDER}/{name}": text for name, text in made.items()}
     fingerprint = work.fingerprint("export-tasks", settings)
     gone = work.commit("export-tasks", fingerprint, counts, files, overwrite=overwrite)
-    return Result(counts, gone=tuple(gone))
+    return StageResult(counts, gone=tuple(gone))
 
 
 def wanted_people(work: Workspace) -> int:
-    """Give how many workers each question was last given to."""
+    """Return how many workers each question was last given to."""
     return int(work.setting("export-tasks", "people") or PEOPLE)
 
 
 def import_answers(
     work: Workspace, files: Sequence[str], *, worker: str = "", key_file: str | None = None
-) -> Result:
+) -> StageResult:
     """Merge files of answers into the crowd file.
 
     Raises:
-        DataError: a file is of no known kind, or names nobody, or the key is another one.
+        DataError: a file is of no known sort, or names no worker, or the key is another one.
     """
-    work.require("import-answers")
+    work.check_inputs("import-answers")
     used = work.path(ws.CROWD).exists()
     key = read_secret(work.path(KEY_FILE), given=key_file, used=used)
-    filtered = {record["question_id"]: record for record in work.read(ws.FILTERED)}
-    sources = {record["question_id"]: record for record in work.read(ws.SOURCE)}
-    known = list(work.read(ws.CROWD)) if used else []
-    given: list[Submission] = []
-    for file in files:
-        given += importing.read_submissions(file, worker=worker)
-    records, counts = importing.merge_submissions(known, given, filtered, sources, key)
+    filtered = {one.question_id: one for one in work.read(ws.FILTERED, FilteredQuestion)}
+    sources = {one.question_id: one for one in work.read(ws.SOURCE, SourceQuestion)}
+    known = work.read(ws.CROWD, CrowdRecord) if used else []
+    given = [answer for file in files for answer in read_worker_answers(file, worker=worker)]
+    records, counts = merge_worker_answers(known, given, filtered, sources, key)
     fingerprint = work.fingerprint("import-answers", {})
-    work.commit("import-answers", fingerprint, counts, {ws.CROWD: lines(records)})
-    return Result(counts)
+    work.commit("import-answers", fingerprint, counts, {ws.CROWD: record_lines(records)})
+    return StageResult(counts)
 
 
-def run_screen(work: Workspace, settings: ScreenSettings) -> Result:
+def run_screen(work: Workspace, settings: ScreenSettings) -> StageResult:
     """Judge every kept question by its workers' answers."""
-    work.require("screen")
+    work.check_inputs("screen")
     fingerprint = work.fingerprint("screen", settings._asdict())
-    if work.is_done("screen", fingerprint):
-        return Result(work.manifest()["screen"]["counts"], was_done=True)
-    by_question: dict[str, list[dict[str, Any]]] = {}
-    for record in work.read(ws.CROWD):
-        by_question.setdefault(record["question_id"], []).append(record)
-    filtered = list(work.read(ws.FILTERED))
+    done = work.done_counts("screen", fingerprint)
+    if done is not None:
+        return StageResult(done, was_done=True)
+    by_question: dict[str, list[CrowdRecord]] = {}
+    for record in work.read(ws.CROWD, CrowdRecord):
+        by_question.setdefault(record.question_id, []).append(record)
+    filtered = work.read(ws.FILTERED, FilteredQuestion)
     screened = [
-        screening.screen_question(
-            record["question_id"], by_question.get(record["question_id"], []), settings
-        )
-        for record in filtered
-        if record["kept"]
+        screen_question(one.question_id, by_question.get(one.question_id, []), settings)
+        for one in filtered
+        if one.kept
     ]
-    counts = screening.count_screened(screened, len(filtered))
-    work.commit("screen", fingerprint, counts, {ws.SCREENED: lines(screened)})
-    return Result(counts)
+    counts = count_screened(screened, len(filtered))
+    work.commit("screen", fingerprint, counts, {ws.SCREENED: record_lines(screened)})
+    return StageResult(counts)
 
 
-def read_review(work: Workspace) -> Reviewed:
-    """Read all that the review stands on, and replay its log.
+def read_review(work: Workspace) -> ReviewData:
+    """Read everything that the review is based on, and replay its decisions.
 
     Raises:
-        DataError: a file is missing, the filter ran again since the screening, or the log was
-            changed.
+        DataError: a file is missing or damaged, or the filter ran again since the screening.
     """
-    sources = {record["question_id"]: record for record in work.read(ws.SOURCE)}
-    filtered = {record["question_id"]: record for record in work.read(ws.FILTERED)}
-    screened = {record["question_id"]: record for record in work.read(ws.SCREENED)}
-    _check_joined(work, sources, filtered, screened)
-    first: dict[str, State] = {
-        name: first_state(record, filtered[name]["question"], sources[name])
-        for name, record in screened.items()
-        if record["verdict"] == "pass"
-    }
-    path, events = work.path(ws.EVENTS), []
-    try:
-        if path.exists():
-            events = [parse_event(record) for record in work.read(ws.EVENTS)]
-        replayed = replay(first, events)
-    except DataError as error:
-        raise error.at(path) from None
-    work.check_unchanged("review-import")
-    return Reviewed(sources, filtered, screened, events, replayed)
-
-
-def _check_joined(
-    work: Workspace,
-    sources: Collection[str],
-    filtered: dict[str, dict[str, Any]],
-    screened: Collection[str],
-) -> None:
-    """Check that the stages' files speak of the same questions."""
-    kept = {name for name, record in filtered.items() if record["kept"]}
+    sources = {one.question_id: one for one in work.read(ws.SOURCE, SourceQuestion)}
+    filtered = {one.question_id: one for one in work.read(ws.FILTERED, FilteredQuestion)}
+    screened = {one.question_id: one for one in work.read(ws.SCREENED, ScreenedQuestion)}
+    kept = {name for name, record in filtered.items() if record.kept}
     for stage, name, fits in (
-        ("filter", ws.FILTERED, filtered.keys() == set(sources)),
-        ("screen", ws.SCREENED, kept == set(screened)),
+        ("filter", ws.FILTERED, filtered.keys() == sources.keys()),
+        ("screen", ws.SCREENED, kept == screened.keys()),
     ):
         if not fits:
-            problem = "holds other questions than the stage before gives"
+            problem = "holds other questions than the stage before has written"
             remedy = f"Run again: {ws.STAGES[stage].command} {work.folder}"
             raise DataError(problem, file=work.path(name), remedy=remedy)
+    first = {
+        name: first_state(record, filtered[name].question, sources[name])
+        for name, record in screened.items()
+        if record.verdict == "pass"
+    }
+    _check_journal(work)
+    decisions = read_decisions(work.path(ws.DECISIONS))
+    replayed = replay_decisions(first, decisions)
+    return ReviewData(sources, filtered, screened, decisions, replayed)
 
 
-def run_release(work: Workspace, *, allowed: Collection[str] = ()) -> Result:
-    """Write the release from the data and the log.
+def export_review(
+    work: Workspace, *, everything: bool = False, overwrite: bool = False
+) -> dict[str, Any]:
+    """Write the table and the Label Studio tasks of the questions that are not settled.
 
     Raises:
-        DataError: a stage is missing, nothing is accepted, or a text stands in two splits.
+        DataError: a stage is missing, or the table of an earlier export was edited since.
     """
-    work.require("release")
+    work.check_inputs("review-export")
     review = read_review(work)
-    made = release_files(
-        list(review.sources.values()),
-        list(review.filtered.values()),
-        list(review.screened.values()),
-        review.replay.states,
-        review.events,
-        aside=review.replay.aside,
-        allowed=allowed,
-    )
-    counts = stage_counts(review)
-    fingerprint = work.fingerprint("release", {"allowed": sorted(allowed)})
-    files = {f"{ws.RELEASE}/{name}": text for name, text in made.items()}
-    return Result(counts, gone=tuple(work.commit("release", fingerprint, counts, files)))
+    states = review.replayed.states
+    rows = [
+        review_row(
+            state, review.sources[name], review.screened[name], review.filtered[name].suggestion
+        )
+        for name, state in states.items()
+        if everything or not state.is_settled
+    ]
+    counts = {"questions": len(states), "exported": len(rows)}
+    files = {f"{ws.REVIEW}/{name}": text for name, text in review_files(rows).items()}
+    fingerprint = work.fingerprint("review-export", {})
+    work.commit("review-export", fingerprint, counts, files, overwrite=overwrite)
+    return counts
 
 
-def stage_counts(review: Reviewed) -> dict[str, Any]:
-    """Count what each stage removed."""
-    return count_stages(
-        list(review.filtered.values()),
-        list(review.screened.values()),
-        review.replay.states,
-        review.replay.aside,
-    )
+def import_review(
+    work: Workspace, path: str, *, reviewer: str, at: str, longest: int, force: bool = False
+) -> ReviewImport:
+    """Append to the journal what an edited table decides; rows that cannot be carried out are told.
 
-
-def lines(records: Iterable[Any]) -> str:
-    """Write one JSON value a line."""
-    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-class Stage(NamedTuple):
-    """A stage: its command, the files it reads and the files it writes."""
-
-    command: str
-    reads: tuple[str, ...]
-    writes: tuple[str, ...]
-
-
-SOURCE = "00_source.jsonl"
-FILTERED = "10_filtered.jsonl"
-TASKS = "20_tasks"
-CROWD = "30_crowd.jsonl"
-SCREENED = "40_screened.jsonl"
-REVIEW = "50_review"
-EVENTS = "60_review_events.jsonl"
-RELEASE = "90_release"
-MANIFEST = "manifest.json"
-STAGES = {
-    "filter": Stage("twowiki arc-da filter", (), (SOURCE, FILTERED)),
-    "export-tasks": Stage("twowiki arc-da export-tasks", (FILTERED,), (TASKS,)),
-    "import-answers": Stage("twowiki arc-da import-answers", (FILTERED,), (CROWD,)),
-    "screen": Stage("twowiki arc-da screen", (FILTERED, CROWD), (SCREENED,)),
-    "review-export": Stage("twowiki arc-da review-export", (SCREENED,), (REVIEW,)),
-    "review-import": Stage("twowiki arc-da review-import", (SCREENED,), (EVENTS,)),
-    "release": Stage("twowiki arc-da release", (SOURCE, SCREENED, EVENTS), (RELEASE,)),
-}
-
-
-# what a record of each file must have at least; anything else is no file of ours
-FIELDS: dict[str, dict[str, type | tuple[type, ...]]] = {
-    SOURCE: {
-        "question_id": str,
-        "split": str,
-        "tag": str,
-        "stem": str,
-        "choices": list,
-        "answer_key": (str, type(None)),
-        "hash": str,
-    },
-    FILTERED: {
-        "question_id": str,
-        "split": str,
-        "question": str,
-        "kept": bool,
-        "hits": list,
-        "reason": (str, type(None)),
-        "suggestion": (str, type(None)),
-    },
-    CROWD: {
-        "question_id": str,
-        "worker": str,
-        "answers": list,
-        "status": str,
-        "flags": list,
-        "category": (str, type(None)),
-        "reason": (str, type(None)),
-        "submitted_at": str,
-    },
-    SCREENED: {
-        "question_id": str,
-        "verdict": str,
-        "reason": (str, type(None)),
-        "answers": list,
-        "workers": int,
-        "workers_answered": int,
-        "categories": dict,
-    },
-}
-_ENTRY = ("settings", "inputs", "outputs", "counts")
-
-
-class Workspace:
-    """The folder of one conversion.
+    A table of decisions is read back as it is: decisions that the journal has already are skipped.
 
     Args:
-        folder: where the stages' files lie; made by the first stage.
+        work: the conversion's folder.
+        path: the edited table, an export of Label Studio, or a table of decisions.
+        reviewer: who reviewed (an export names its annotators itself).
+        at: time of the import, kept in the decisions.
+        longest: words; a question whose answers are all longer needs a short version.
+        force: carry out rows although another reviewer changed the question since the export.
 
     Raises:
-        DataError: there is a file of that name.
+        DataError: a stage is missing, the file is not a table, or no name is given.
     """
+    work.check_inputs("review-import")
+    review = read_review(work)
+    records = list(read_records(path))
+    if not records:
+        raise DataError("holds no row", file=path, remedy="Keep the rows of review.csv")
+    counts: Counter[str] = Counter()
+    problems: list[tuple[str, str]] = []
+    if is_decisions_table(records[0][1]):
+        known = {replace(one, seq=0) for one in review.decisions}
+        new = [one for one in parse_decisions(records, path) if one not in known]
+        counts["unchanged"] = len(records) - len(new)
+    else:
+        rows = _edited_rows(records, path, reviewer)
+        new = _decide(rows, review, counts, problems, at=at, longest=longest, force=force)
+    first = len(review.decisions) + 1
+    new = [replace(one, seq=first + number) for number, one in enumerate(new)]
+    append_decisions(work.path(ws.DECISIONS), new)
+    counts.update(count_changes(new))
+    total = {"decisions": len(review.decisions) + len(new)}
+    summary = {**total, **dict(sorted((+counts).items())), "problems": len(problems)}
+    table = {ws.DECISIONS_TABLE: decisions_table([*review.decisions, *new])}
+    settings = {"journal": _journal_hash(work, total["decisions"])}
+    work.commit("review-import", work.fingerprint("review-import", settings), summary, table)
+    return ReviewImport(summary, problems)
 
-    def __init__(self, folder: str | PathLike[str]) -> None:
-        self.folder = Path(folder)
-        if self.folder.is_file():
-            raise DataError(
-                "is a file, not a folder to work in", file=folder, remedy="Name another folder"
-            )
 
-    @classmethod
-    @contextmanager
-    def opened(cls, folder: str | PathLike[str], *, make: bool = False) -> Iterator[Workspace]:
-        """Open the folder and keep other commands out of it meanwhile; `make` it if need be.
+def _check_journal(work: Workspace) -> None:
+    """Raise a `DataError` if the journal does not begin with what the last import left."""
+    entry = work.manifest().get("review-import")
+    if entry is not None and "journal" in entry["settings"]:
+        count = int(entry["counts"].get("decisions", 0))
+        if _journal_hash(work, count) != entry["settings"]["journal"]:
+            manifest = work.path(ws.CONVERSION_MANIFEST)
+            remedy = f"Restore it; if this one is the right one, remove {manifest}"
+            problem = "was changed since review-import wrote it; it may only grow"
+            raise DataError(problem, file=work.path(ws.DECISIONS), remedy=remedy)
 
-        Raises:
-            DataError: there is a file of that name, or another command works there.
-        """
-        work = cls(folder)
-        if make:
-            work.folder.mkdir(parents=True, exist_ok=True)
-        if not work.folder.is_dir():
-            yield work  # whatever the stage needs is missing, which it says itself
-            return
-        with locked(work.folder):
-            yield work
 
-    def path(self, name: str) -> Path:
-        """Give a file's place in the folder."""
-        return self.folder / name
+def _journal_hash(work: Workspace, count: int) -> str:
+    """Hash the first decisions of the journal, with the line before them."""
+    path = work.path(ws.DECISIONS)
+    lines = path.read_bytes().splitlines(keepends=True) if path.is_file() else []
+    return hashlib.sha256(b"".join(lines[: count + 1])).hexdigest()
 
-    def require(self, stage: str) -> None:
-        """Check that a stage's inputs are there.
 
-        Raises:
-            DataError: one is missing; the remedy is the command that makes it.
-        """
-        for name in STAGES[stage].reads:
-            if not self.path(name).exists():
-                problem = f"{name} is missing, which {stage} needs"
-                raise DataError(problem, file=self.folder, remedy=self._remedy(name))
-
-    def read(self, name: str) -> Iterator[dict[str, Any]]:
-        """Read a stage's records.
-
-        Raises:
-            DataError: the file is missing, or a record is not of its kind; the remedy is the
-                command that makes it.
-        """
-        path = self.path(name)
-        if not path.exists():
-            raise DataError("no such file", file=path, remedy=self._remedy(name))
-        if not path.stat().st_size:
-            if name in (SOURCE, FILTERED):
-                raise DataError("is empty", file=path, remedy=self._remedy(name))
-            return
-        for number, record in read_records(str(path)):
-            for field, kind in FIELDS.get(name, {}).items():
-                if not isinstance(record, dict) or not isinstance(record.get(field, ...), kind):
-                    problem = "is not what the conversion writes here"
-                    raise DataError(
-                        problem, file=path, record=number, field=field, remedy=self._remedy(name)
-                    )
-            yield record
-
-    def fingerprint(self, stage: str, settings: Mapping[str, Any], **inputs: str) -> dict[str, Any]:
-        """Name all that a stage's output depends on: settings and its inputs' hashes."""
-        own = {name: sha256_of(self.path(name)) for name in STAGES[stage].reads}
-        return {"settings": _plain(settings), "inputs": {**own, **inputs}}
-
-    def is_done(self, stage: str, fingerprint: Mapping[str, Any]) -> bool:
-        """Whether the stage ran on exactly this, and what it wrote is still there unchanged."""
-        entry = self.manifest().get(stage)
-        if entry is None or any(entry.get(key) != fingerprint[key] for key in fingerprint):
-            return False
-        return all(
-            self.path(name).is_file() and sha256_of(self.path(name)) == digest
-            for name, digest in entry["outputs"].items()
-        )
-
-    def commit(
-        self,
-        stage: str,
-        fingerprint: Mapping[str, Any],
-        counts: Mapping[str, Any],
-        files: Mapping[str, str],
-        *,
-        overwrite: bool = False,
-    ) -> list[str]:
-        """Write what a stage made, and into the manifest what it did, as one step.
-
-        In a stage's folder, what an earlier run left there goes; files that other hands put there
-        stay.
-
-        Args:
-            stage: its name.
-            fingerprint: what `fingerprint` gave before the stage ran.
-            counts: what it did.
-            files: texts by name, relative to the work folder.
-            overwrite: also overwrite files that people have edited.
-
-        Returns:
-            The names of an earlier run's files that are gone.
-
-        Raises:
-            DataError: a file in the stage's folder was edited (and `overwrite` is not said).
-        """
-        before = self._outputs(stage)
-        own = {name: text for name, text in files.items() if "/" in name}
-        if not overwrite:
-            known = {name: digest for name, digest in before.items() if "/" in name}
-            remedy = "Import it first and move it away, or overwrite it with --force"
-            if stage == "release":
-                remedy = "Move it away"
-            check_unedited(self.folder, own, known, remedy=remedy)
-        outputs = {name: text_hash(text) for name, text in files.items()}
-        entry = {**fingerprint, "outputs": outputs, "counts": _plain(counts)}
-        entries = {**self.manifest(), stage: entry}
-        ordered = {name: entries[name] for name in STAGES if name in entries}
-        text = json.dumps(ordered, ensure_ascii=False, indent=2) + "\n"
-        gone = [name for name in before if name not in files and self.path(name).is_file()]
-        write_together(self.folder, {**files, MANIFEST: text}, remove=gone)
-        return gone
-
-    def check_unchanged(self, stage: str) -> None:
-        """Check that a stage's files are those that its last run wrote.
-
-        Raises:
-            DataError: one is not.
-        """
-        for name, digest in self._outputs(stage).items():
-            path = self.path(name)
-            if not path.is_file() or sha256_of(path) != digest:
-                remedy = f"Restore it; if this one is the right one, remove {self.path(MANIFEST)}"
-                problem = f"is not the file that {STAGES[stage].command} wrote last"
-                raise DataError(problem, file=path, remedy=remedy)
-
-    def setting(self, stage: str, name: str) -> Any:
-        """Give a setting of a stage's last run; None if it has not run."""
-        return self.manifest().get(stage, {}).get("settings", {}).get(name)
-
-    def manifest(self) -> dict[str, Any]:
-        """Read what each stage did so far; empty before the first.
-
-        Raises:
-            DataError: it is damaged.
-        """
-        path = self.path(MANIFEST)
-        if not path.is_file():
-            return {}
+def _edited_rows(
+    records: Sequence[tuple[int, Any]], path: str, reviewer: str
+) -> Iterator[tuple[EditedRow, str]]:
+    """Read rows with who made them."""
+    named = "Name the reviewer with --reviewer"
+    if is_export(records[0][1]):
+        for result in read_annotations(records, path):
+            who = (reviewer or result.person).strip()
+            if not who:
+                raise DataError("no name is given", file=path, record=result.number, remedy=named)
+            yield parse_review_task(result), who
+        return
+    if not reviewer.strip():
+        raise DataError("no name is given", file=path, remedy=named)
+    for number, record in records:
         try:
-            entries = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            entries = None
-        if not isinstance(entries, dict) or not all(map(_is_entry, entries.values())):
-            raise DataError("is damaged", file=path, remedy="Remove it; stages will run again")
-        return entries
-
-    def states(self) -> dict[str, str]:
-        """Tell each stage's state: `done`, `stale` (an input changed since) or `not run`."""
-        entries, states = self.manifest(), {}
-        for name, stage in STAGES.items():
-            if name not in entries:
-                states[name] = "not run"
-                continue
-            inputs = entries[name]["inputs"]
-            changed = [
-                read
-                for read in stage.reads
-                if not self.path(read).is_file() or inputs.get(read) != sha256_of(self.path(read))
-            ]
-            states[name] = f"stale: {', '.join(changed)} changed since" if changed else "done"
-        return states
-
-    def _outputs(self, stage: str) -> dict[str, str]:
-        return dict(self.manifest().get(stage, {}).get("outputs", {}))
-
-    def _remedy(self, name: str) -> str:
-        """Name the command to begin with: the earliest stage that has not run."""
-        maker = _maker(name)
-        for read in maker.reads:
-            if not self.path(read).exists():
-                return self._remedy(read)
-        return f"Make it with: {maker.command} {self.folder}"
+            yield parse_review_row(record), reviewer.strip()
+        except ValueError as error:
+            remedy = "Keep the columns of review.csv"
+            raise DataError(str(error), file=path, record=number, remedy=remedy) from None
 
 
-def _is_entry(entry: Any) -> bool:
-    """Whether a value of the manifest is a stage's entry."""
-    return isinstance(entry, dict) and all(isinstance(entry.get(key), dict) for key in _ENTRY)
+def _decide(
+    rows: Iterator[tuple[EditedRow, str]],
+    review: ReviewData,
+    counts: Counter[str],
+    problems: list[tuple[str, str]],
+    *,
+    at: str,
+    longest: int,
+    force: bool,
+) -> list[Decision]:
+    """Return the decisions of edited rows; add to the counts and to the problems."""
+    states = dict(review.replayed.states)
+    decisions: dict[str, Decision] = {}  # by question: a file decides a question once
+    for edited, who in rows:
+        name = edited.question_id
+        try:
+            state = _checked_state(edited, who, states, review, longest=longest, force=force)
+            if name in decisions and state != states[name]:
+                by = decisions[name].reviewer
+                raise ValueError(f"the file has it twice: the row by {by} was carried out")
+        except ValueError as error:
+            problems.append((name, str(error)))
+            continue
+        if state == states[name]:
+            undecided = not edited.decision and state.decision is None
+            counts["undecided" if undecided else "unchanged"] += 1
+            if has_unused_edits(edited, state):
+                problems.append((name, "edited, but no decision is given"))
+            continue
+        decisions[name] = Decision(
+            seq=0,
+            question_id=name,
+            decision="accept" if state.decision == "accept" else "reject",
+            reviewer=who,
+            date=at,
+            reason=state.reason,
+            question=state.question,
+            answers=state.answers,
+            shown=states[name],
+        )
+        states[name] = state
+    return list(decisions.values())
 
 
-def _maker(name: str) -> Stage:
-    return next(stage for stage in STAGES.values() if name in stage.writes)
+def _checked_state(
+    edited: EditedRow,
+    reviewer: str,
+    states: Mapping[str, ReviewState],
+    review: ReviewData,
+    *,
+    longest: int,
+    force: bool,
+) -> ReviewState:
+    """Return the state that a row leads to, if it was made from a state that is still current.
+
+    Raises:
+        ValueError: the row cannot be carried out; the text says why.
+    """
+    name = edited.question_id
+    state = states.get(name)
+    if state is None:
+        why = review.replayed.aside.get(name)
+        raise ValueError(f"this question is not under review{f': it {why}' if why else ''}")
+    new = edited_state(edited, state, longest=longest)
+    before = review.replayed.states[name]
+    if new == state or force or edited.state in (state.hash, before.hash):
+        return new
+    decided = review.replayed.decided.get(name)
+    if decided is not None and edited_state(edited, decided, longest=longest) == decided:
+        return state  # decided before, and answers that came since are not this row's matter
+    history = [one for one in review.decisions if one.question_id == name]
+    made_from = [n for n, one in enumerate(history) if one.shown.hash == edited.state]
+    others = {one.reviewer for one in history[made_from[-1] :]} - {reviewer} if made_from else set()
+    if others:
+        names = ", ".join(sorted(others))
+        raise ValueError(f"changed since by {names}: export it again, or use --force")
+    if not made_from or before.hash != (decided or before).hash:
+        problem = "the table was made from other data, answers have come or changed since"
+        raise ValueError(f"{problem}: export it again, or use --force")
+    return new
 
 
-def _plain(value: Any) -> Any:
-    """Turn tuples into lists and so on, so that what is compared is what JSON gives back."""
-    return json.loads(json.dumps(value, ensure_ascii=False))
+def question_history(work: Workspace, question_id: str) -> list[Decision]:
+    """Return a question's decisions in order, for reading.
+
+    Raises:
+        DataError: the question is not under review, or a file is missing or damaged.
+    """
+    review = read_review(work)
+    found = [one for one in review.decisions if one.question_id == question_id]
+    if question_id not in review.replayed.states and not found:
+        remedy = f"The questions under review are in {work.path(ws.REVIEW)}"
+        raise DataError("not under review", file=work.folder, record=question_id, remedy=remedy)
+    return found
+
+
+def run_release(work: Workspace, *, allowed: Collection[str] = ()) -> StageResult:
+    """Write the release from the data and the decisions.
+
+    Raises:
+        DataError: a stage is missing, nothing is accepted, or a text occurs in two splits.
+    """
+    work.check_inputs("release")
+    review = read_review(work)
+    counts = review.stage_counts()
+    made = release_files(
+        list(review.sources.values()),
+        review.replayed.states,
+        review.decisions,
+        counts,
+        allowed=allowed,
+    )
+    fingerprint = work.fingerprint("release", {"allowed": sorted(allowed)})
+    files = {f"{ws.RELEASE}/{name}": text for name, text in made.items()}
+    return StageResult(counts, gone=tuple(work.commit("release", fingerprint, counts, files)))

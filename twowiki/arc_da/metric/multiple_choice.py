@@ -11,14 +11,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from twowiki._version import __version__
-from twowiki.arc_da.metric.report import ArcDaSettings, interval_cell, summarize_values
 from twowiki.arc_da.metric.scoring import answer_tokens, f1_score, rouge_l
 from twowiki.arc_da.schema import MultipleChoice
 from twowiki.errors import DataError
-from twowiki.metric.report import render_table
+from twowiki.metric.report import format_score, make_signature, render_table, summarize
 
 _ROUND_TRIP = re.compile("[{}^\\\\`\u2047<]")  # what T5's vocabulary returns as another character
 _LABEL = re.compile(r"\(?([A-Za-z0-9])\)?[.:]?")
@@ -145,7 +141,6 @@ def score_choices(
 
     A missing answer scores 0 and is listed; `no_match` counts answers that no option is close to.
     """
-    settings = ArcDaSettings(resamples=resamples, seed=seed)
     rows = []
     for question in questions:
         answer = answers.get(question.question_id)
@@ -166,11 +161,13 @@ def score_choices(
     groups = sorted({str(row["difficulty"]) for row in rows}, reverse=True)
     return {
         "metric": "arc_mc",
-        "signature": f"arc_mc|method:{method}|missing:0|n:{len(rows)}|v:{__version__}",
-        **_accuracy(rows, settings),
+        "signature": make_signature("arc_mc", f"method:{method}", "missing:0", f"n:{len(rows)}"),
+        **_accuracy(rows, resamples, seed),
         "by": {
             "difficulty": {
-                group: _accuracy([row for row in rows if row["difficulty"] == group], settings)
+                group: _accuracy(
+                    [row for row in rows if row["difficulty"] == group], resamples, seed
+                )
                 for group in groups
             }
         },
@@ -183,7 +180,7 @@ def render_choices(report: Mapping[str, Any]) -> str:
     """Return the accuracies as text, with the signature and the number of missing answers."""
     lines = [["", "n", "accuracy", "no match"]]
     for title, part in {"all": report, **report["by"]["difficulty"]}.items():
-        cell = interval_cell(part["accuracy"], part["interval"])
+        cell = format_score(part["accuracy"], part["interval"])
         lines.append([title, str(part["n"]), cell, str(part["no_match"])])
     text = f"{render_table(lines)}\n{report['signature']}\n"
     if report["missing"]:
@@ -191,13 +188,13 @@ def render_choices(report: Mapping[str, Any]) -> str:
     return text
 
 
-def _accuracy(rows: Sequence[Mapping[str, Any]], settings: ArcDaSettings) -> dict[str, Any]:
-    values = 100 * np.array([[row["credit"]] for row in rows], dtype=np.float64)
-    summary = summarize_values(values, ["accuracy"], settings)
+def _accuracy(rows: Sequence[Mapping[str, Any]], resamples: int, seed: int) -> dict[str, Any]:
+    credits = [(row["credit"],) for row in rows]
+    found = summarize(credits, ["accuracy"], confidence=0.95, resamples=resamples, seed=seed)
     return {
-        "n": summary["n"],
-        "accuracy": summary["accuracy"],
-        "interval": summary["intervals"]["accuracy"],
+        "n": found.n,
+        "accuracy": found.metrics["accuracy"],
+        "interval": list((found.intervals or {})["accuracy"]),
         "no_match": sum(row["no_match"] for row in rows),
     }
 

@@ -14,9 +14,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from twowiki._version import __version__
 from twowiki.arc_da.metric.folding import names_letter_a, numerals
 from twowiki.arc_da.metric.scoring import (
     NO_ROUGE,
@@ -28,8 +25,7 @@ from twowiki.arc_da.metric.scoring import (
 )
 from twowiki.arc_da.schema import MultipleChoice, Question, attach_choices
 from twowiki.arc_da.sentences import question_sentence
-from twowiki.metric.report import render_table
-from twowiki.metric.significance import bootstrap_intervals
+from twowiki.metric.report import format_score, make_signature, render_table, summarize
 
 QUESTION_WORDS = ("what", "which", "how", "why", "where", "when", "who", "name")
 PITFALLS = {
@@ -121,13 +117,19 @@ def gold_hash(questions: Iterable[Question]) -> str:
 
 def arc_da_signature(scored: SystemScores, golds: str = "all") -> str:
     """Return everything that can affect the metrics in one line."""
-    rouge = "rougeL:stem|tokenizer:ascii|" if "rougeL" in scored.names else ""
-    extras = scored.names[2 if rouge else 1 :]
-    also = f"also:{','.join(extras)}|" if extras else ""
-    return (
-        f"arc_da|f1:squad|{rouge}best_of_golds|mean|golds:{golds}|"
-        f"missing:0|{also}n:{len(scored.scores)}|gold:{gold_hash(scored.questions.values())}|"
-        f"v:{__version__}"
+    has_rouge = "rougeL" in scored.names
+    extras = scored.names[len(headline_metrics()) :]
+    return make_signature(
+        "arc_da",
+        "f1:squad",
+        *(["rougeL:stem", "tokenizer:ascii"] if has_rouge else []),
+        "best_of_golds",
+        "mean",
+        f"golds:{golds}",
+        "missing:0",
+        *([f"also:{','.join(extras)}"] if extras else []),
+        f"n:{len(scored.scores)}",
+        f"gold:{gold_hash(scored.questions.values())}",
     )
 
 
@@ -143,12 +145,9 @@ def summarize_system(scored: SystemScores, settings: ArcDaSettings) -> dict[str,
     return {
         "metric": "arc_da",
         "signature": arc_da_signature(scored, settings.golds),
-        **summarize_values(metric_values(scored), scored.names, settings),
+        **_summary(scored, settings),
         "by": {
-            name: {
-                group: summarize_values(metric_values(scored, ids), scored.names, settings)
-                for group, ids in groups.items()
-            }
+            name: {group: _summary(scored, settings, ids) for group, ids in groups.items()}
             for name, groups in group_questions(scored.questions).items()
         },
         "pitfalls": _count_pitfalls(scored),
@@ -164,35 +163,33 @@ def summarize_system(scored: SystemScores, settings: ArcDaSettings) -> dict[str,
     }
 
 
-def metric_values(
+def metric_rows(
     scored: SystemScores, records: Iterable[str] | None = None
-) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return scores as an array, 0-100, shape (questions, metrics); by default of all questions."""
+) -> list[tuple[float, ...]]:
+    """Return one row of metrics per question, 0-1; by default of all questions."""
     listed = scored.scores if records is None else records
-    rows = [tuple(scored.scores[record].metrics.values()) for record in listed]
-    return 100 * np.array(rows, dtype=np.float64)
+    return [tuple(scored.scores[record].metrics.values()) for record in listed]
 
 
 def mean_metrics(scored: SystemScores) -> dict[str, float]:
     """Return the mean of each metric, 0-100; 0 where no question has a gold answer."""
-    means = metric_values(scored).mean(axis=0) if scored.scores else [0.0] * len(scored.names)
-    return {name: float(mean) for name, mean in zip(scored.names, means, strict=True)}
+    if not scored.scores:
+        return dict.fromkeys(scored.names, 0.0)
+    return summarize(metric_rows(scored), scored.names).metrics
 
 
-def summarize_values(
-    values: np.ndarray[Any, np.dtype[np.float64]], names: Sequence[str], settings: ArcDaSettings
+def _summary(
+    scored: SystemScores, settings: ArcDaSettings, records: Iterable[str] | None = None
 ) -> dict[str, Any]:
-    """Return the number of rows, each column's mean by its name, and the bootstrap intervals."""
-    ends = bootstrap_intervals(
-        values, confidence=settings.confidence, resamples=settings.resamples, seed=settings.seed
+    found = summarize(
+        metric_rows(scored, records),
+        scored.names,
+        confidence=settings.confidence,
+        resamples=settings.resamples,
+        seed=settings.seed,
     )
-    return {
-        "n": len(values),
-        **{name: float(mean) for name, mean in zip(names, values.mean(axis=0), strict=True)},
-        "intervals": {
-            name: [float(low), float(high)] for name, (low, high) in zip(names, ends, strict=True)
-        },
-    }
+    intervals = {name: list(ends) for name, ends in (found.intervals or {}).items()}
+    return {"n": found.n, **found.metrics, "intervals": intervals}
 
 
 def group_questions(questions: Mapping[str, Question]) -> dict[str, dict[str, list[str]]]:
@@ -262,14 +259,8 @@ def render_arc_da_report(
     return "\n".join(lines) + "\n"
 
 
-def interval_cell(mean: float, interval: Sequence[float], form: str = ".2f") -> str:
-    """Return a mean with its interval as `12.34 [10.1, 14.2]`; `form` may ask for a sign."""
-    sign = "+" if "+" in form else ""
-    return f"{mean:{form}} [{interval[0]:{sign}.1f}, {interval[1]:{sign}.1f}]"
-
-
 def _cells(part: Mapping[str, Any], names: Sequence[str]) -> list[str]:
-    return [str(part["n"]), *(interval_cell(part[n], part["intervals"][n]) for n in names)]
+    return [str(part["n"]), *(format_score(part[n], part["intervals"][n]) for n in names)]
 
 
 def _count_pitfalls(scored: SystemScores) -> dict[str, Any]:
