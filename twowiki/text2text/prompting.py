@@ -14,6 +14,7 @@ from twowiki.arc_da.schema import Question
 from twowiki.data.schema import Example, Fact, Prediction, Triple
 from twowiki.llm import prompts
 from twowiki.llm.parsing import parse_llm_output
+from twowiki.metric.predictions import to_official_file
 from twowiki.text2text import two_wiki_format as linear
 from twowiki.text2text.arc_da_format import Format, fit_source, parse_output
 from twowiki.text2text.chat_format import Codec
@@ -135,17 +136,8 @@ class TwoWikiBooklet(Booklet):
         return [self._prompt(example, codec, budget) for example in self.examples]
 
     def predictions(self, outputs: Mapping[str, str]) -> dict[str, Any]:
-        """Give the official prediction file's content."""
-        said = {example.id: self._read(outputs[example.id], example) for example in self.examples}
-        return {
-            "answer": {name: one.answer or "" for name, one in said.items()},
-            "sp": {
-                name: [list(f) for f in one.supporting_facts or ()] for name, one in said.items()
-            },
-            "evidence": {
-                name: [list(t) for t in one.evidences or ()] for name, one in said.items()
-            },
-        }
+        """Return the content of the official prediction file."""
+        return to_official_file({one.id: self._read(outputs[one.id], one) for one in self.examples})
 
     def _read(self, output: str, example: Example) -> Prediction:
         if self.style == "trained":

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import torch
 
 from twowiki.data.schema import Example, Fact, Prediction, Triple
+from twowiki.metric.predictions import to_official_file
 from twowiki.metric.report import Report
 from twowiki.metric.score import score_examples
 from twowiki.metric.settings import ScoreSettings
@@ -103,12 +104,7 @@ def to_prediction(answer: MultihopAnswer) -> Prediction:
 
 def official_predictions(ids: Sequence[str], predictions: Sequence[Prediction]) -> Official:
     """Return predictions in the official file's form."""
-    pairs = list(zip(ids, predictions, strict=True))
-    return {
-        "answer": {name: one.answer or "" for name, one in pairs},
-        "sp": {name: [list(fact) for fact in one.supporting_facts or ()] for name, one in pairs},
-        "evidence": {name: [list(triple) for triple in one.evidences or ()] for name, one in pairs},
-    }
+    return to_official_file(dict(zip(ids, predictions, strict=True)))
 
 
 def score_predictions(

@@ -9,6 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from twowiki.metric.report import render_table
+
 LIBRARIES = ("torch", "transformers", "accelerate", "tokenizers", "numpy", "pyarrow")
 COLUMNS = ("em", "f1", "sp_em", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_f1")
 FURTHER = ("rougeL", "mc_accuracy")  # figures of science questions
@@ -62,14 +64,7 @@ def render_by_type(by_type: Mapping[str, Mapping[str, float]], overall: Mapping[
     rows: list[tuple[str, ...]] = [("", *COLUMNS)]
     for name, figures in [*by_type.items(), ("all", overall)]:
         rows.append((name, *(f"{figures[column]:.2f}" for column in COLUMNS)))
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if i == 0 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    )
+    return render_table(rows)
 
 
 def headline(metrics: Mapping[str, float], signature: str) -> str:
