@@ -247,7 +247,7 @@ def test_the_examples_of_the_docs_run(folder: Path) -> None:
         code = block.split("```")[0].replace("runs/tiny", str(folder))
         code = code.replace("device=0", "device='cpu'")
         exec(code, names)
-    assert names["said"]["answer"] == names["ask"](QUESTION, PAIRS)["answer"]
+    assert names["prediction"]["answer"] == names["ask"](QUESTION, PAIRS)["answer"]
 
 
 @pytest.mark.parametrize(

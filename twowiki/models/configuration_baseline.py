@@ -45,86 +45,50 @@ REPRODUCE: dict[str, Any] = {
 class TwoWikiBaselineConfig(MultihopConfig, PretrainedConfig):
     """Sizes, vocabularies and options of the baseline; the defaults are the corrected settings.
 
-    Args:
-        vocab_size: rows of the word embedding; 0 is padding, 1 unknown.
-        word_dim: width of the word vectors.
-        char_vocab: the characters, in id order from 2; 0 is padding, 1 unknown.
-        char_dim: width of the character embedding.
-        char_hidden: filters of the character convolution.
-        char_limit: characters of a word that are read.
-        hidden_size: width of each direction of each GRU.
-        relations: relation names in id order (in reproduce settings the first two are specials).
-        relation_dim: width of the relation embedding.
-        dropout: of every GRU and attention input, one mask per example and channel.
-        splitter: how text becomes words: "words" or "spacy" (the reference's).
-        layout: how paragraphs become one text: "marked", or "reference" (no separators).
-        lower_case_words: look words up whatever their case.
-        ignore_case: look answers, subjects and objects up whatever their case.
-        prefer_support: prefer occurrences in supporting sentences, and only whole words.
-        ignore_missing: leave strings that are not found and absent relations out of the loss;
-            otherwise they are trained towards tokens 0 and 1.
-        title_support: titles are sentences that can be predicted as support (index -1).
-        window_tokens: longest context of one window; longer ones are cut at sentences; 0 = never.
-        window_stride: tokens that neighboring windows share.
-        max_context_tokens: contexts longer than this are dropped; 0 = none is.
-        max_question_tokens: questions longer than this are dropped; 0 = none is.
-        max_sentences: sentences after these have no label and no prediction; 0 = all have.
-        match_features: mark words that are in the question, in a title that the question
-            names, or in another paragraph's title; unknown names have no vector to match by.
-        triple_slots: triples that can be predicted, in order; 0 = one slot per relation.
-        token_evidence: subject and object pointers see tokens, not one vector per sentence.
-        pointer_chain: each pointer has a GRU of its own, fed with the one before.
-        mask_padding: padding takes no part in attention and in pooling.
-        teacher_forcing: the pointers are trained with the gold relations.
-        narrow_scale: attention scales start at 1/sqrt(width), not in U(1/sqrt(width), 1).
-        freeze_word_vectors: word vectors are not trained.
-        loss_reduction: "mean" over labeled targets, or "sum" over targets by the batch size.
-        answer_type_weight: weight of the answer type loss.
-        support_weight: weight of the support loss.
-        evidence_weight: weight of the evidence loss (relations, subjects, objects).
-        max_span_tokens: longest span that is predicted.
-        support_threshold: a sentence is support above this probability.
+    A loss is summed over its targets and divided by the batch, or averaged over labeled targets
+    (`loss_reduction`). Strings that are not found and absent relations are left out of it
+    (`ignore_missing`), or trained towards tokens 0 and 1.
     """
 
     model_type = "twowiki_baseline"
     keys_to_ignore_at_inference: ClassVar[list[str]] = ["losses"]
 
-    vocab_size: int = 2
-    word_dim: int = 300
-    char_vocab: str = ""
-    char_dim: int = 8
-    char_hidden: int = 100
-    char_limit: int = 16
-    hidden_size: int = 100
-    relations: list[str] | None = None
-    relation_dim: int = 100
-    dropout: float = 0.0
-    splitter: str = "words"
-    layout: str = "marked"
-    lower_case_words: bool = True
-    ignore_case: bool = True
-    prefer_support: bool = True
-    ignore_missing: bool = True
-    title_support: bool = False
-    window_tokens: int = 2048
-    window_stride: int = 256
-    max_context_tokens: int = 0
-    max_question_tokens: int = 0
-    max_sentences: int = 0
-    match_features: bool = True
-    triple_slots: int = 6
-    token_evidence: bool = True
-    pointer_chain: bool = False
-    mask_padding: bool = True
-    teacher_forcing: bool = True
-    narrow_scale: bool = True
-    freeze_word_vectors: bool = False
-    loss_reduction: str = "mean"
+    vocab_size: int = 2  # rows of the word embedding; 0 is padding, 1 unknown
+    word_dim: int = 300  # width of the word vectors
+    char_vocab: str = ""  # the characters, in id order from 2; 0 is padding, 1 unknown
+    char_dim: int = 8  # width of the character embedding
+    char_hidden: int = 100  # filters of the character convolution
+    char_limit: int = 16  # characters of a word that are read
+    hidden_size: int = 100  # width of each direction of each GRU
+    relations: list[str] | None = None  # in id order; when reproducing, the first two are special
+    relation_dim: int = 100  # width of the relation embedding
+    dropout: float = 0.0  # of every GRU and attention input, one mask per example and channel
+    splitter: str = "words"  # how text becomes words: "words" or "spacy" (the reference's)
+    layout: str = "marked"  # how paragraphs become one text: "marked", or "reference"
+    lower_case_words: bool = True  # look words up whatever their case
+    ignore_case: bool = True  # look answers, subjects and objects up whatever their case
+    prefer_support: bool = True  # prefer places in supporting sentences, and only whole words
+    ignore_missing: bool = True  # leave what is not found out of the loss
+    title_support: bool = False  # titles are sentences that can be predicted as support (index -1)
+    window_tokens: int = 2048  # longest window; longer contexts are cut at sentences; 0 = never
+    window_stride: int = 256  # tokens that neighboring windows share
+    max_context_tokens: int = 0  # contexts longer than this are dropped; 0 = none is
+    max_question_tokens: int = 0  # questions longer than this are dropped; 0 = none is
+    max_sentences: int = 0  # sentences after these have no label and no prediction; 0 = all have
+    match_features: bool = True  # mark words that question or other titles repeat, see `matches`
+    triple_slots: int = 6  # triples that can be predicted, in order; 0 = one slot per relation
+    token_evidence: bool = True  # subject and object pointers see tokens, not a vector per sentence
+    pointer_chain: bool = False  # each pointer has a GRU of its own, fed with the one before
+    mask_padding: bool = True  # padding takes no part in attention and in pooling
+    teacher_forcing: bool = True  # the pointers are trained with the gold relations
+    narrow_scale: bool = True  # attention scales start at 1/sqrt(width), not in U(1/sqrt(width), 1)
+    freeze_word_vectors: bool = False  # word vectors are not trained
+    loss_reduction: str = "mean"  # "mean" over labeled targets, or "sum" by the batch size
     answer_type_weight: float = 1.0
     support_weight: float = 1.0
-    evidence_weight: float = 1.0
-    max_span_tokens: int = 40
-    support_threshold: float = 0.5
+    evidence_weight: float = 1.0  # of the losses of relations, subjects and objects
+    max_span_tokens: int = 40  # longest span that is predicted
+    support_threshold: float = 0.5  # a sentence is support above this probability
 
     def __post_init__(self, **kwargs: Any) -> None:
         self.check_choice("layout", "marked", "reference")

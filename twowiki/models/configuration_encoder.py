@@ -27,44 +27,7 @@ MAX_SLOTS = 10  # the optimal assignment considers 2 ** slots sets
 
 
 class TwoWikiEncoderConfig(MultihopConfig, PretrainedConfig):
-    """Backbone, heads and decoding options of `TwoWikiEncoderForMultihopQA`.
-
-    Args:
-        backbone_config: configuration of the encoder, or the dict of one with its `model_type`.
-        backbone_name: what the encoder was started from.
-        relations: relation names in id order.
-        title_marker_id: token before each title.
-        sentence_marker_id: token before each sentence.
-        prefix_ids: tokens before the question.
-        middle_ids: tokens between the question and the context.
-        suffix_ids: tokens after the context.
-        context_segment: token type of the context; -1 where the backbone has no token types.
-        padding_id: token of padding.
-        backbone_dropout: in the backbone, attention included; below 0 = what it has.
-        window_tokens: longest input of the backbone, all included; 0 = its longest.
-        window_stride: tokens that two windows share where a paragraph is cut.
-        max_question_tokens: longer questions are cut; 0 = a third of a window.
-        triple_slots: triples that can be predicted, in no order.
-        slot_layers: layers in which the slots attend to each other and to the text.
-        fusion_layers: attention layers over all windows of an example, after the backbone.
-        head_size: width of an attention head in fusion and slot layers.
-        match_features: mark tokens that are in the question, in a title that the question
-            names, or in another paragraph's title.
-        input_matches: the backbone reads these marks too, beside the tokens.
-        assignment: how triples are assigned to slots in training: "optimal", or "ordered".
-        dropout: in the fusion and slot layers.
-        answer_type_weight: weight of the answer type loss.
-        support_weight: weight of the support loss.
-        evidence_weight: weight of the evidence loss (relations, subjects, objects).
-        max_span_tokens: longest span that is predicted.
-        support_threshold: a sentence is support above this probability.
-        span_candidates: places of a subject or object that the decoder considers.
-        chain_consistency: a subject that the question does not name is the object of another
-            triple; both are chosen together.
-        chain_margin: most that such a choice may lose against the best places, in logits.
-        derive_answers: answers of comparisons follow from the predicted triples' values.
-        initializer_range: spread of the heads' first weights.
-    """
+    """Backbone, heads and decoding options of `TwoWikiEncoderForMultihopQA`."""
 
     model_type = "twowiki_encoder"
     sub_configs: ClassVar[dict[str, Any]] = {"backbone_config": AutoConfig}
@@ -72,38 +35,38 @@ class TwoWikiEncoderConfig(MultihopConfig, PretrainedConfig):
     layout: ClassVar[str] = "marked"  # type: ignore[misc]
     loss_reduction: ClassVar[str] = "mean"  # type: ignore[misc]
 
-    backbone_config: Any = None
-    backbone_name: str = ""
-    relations: list[str] | None = None
-    title_marker_id: int = 1
-    sentence_marker_id: int = 2
-    prefix_ids: list[int] | None = None
-    middle_ids: list[int] | None = None
-    suffix_ids: list[int] | None = None
-    context_segment: int = -1
-    padding_id: int = 0
-    backbone_dropout: float = -1.0
-    window_tokens: int = 0
-    window_stride: int = 64
-    max_question_tokens: int = 0
-    triple_slots: int = 8
-    slot_layers: int = 2
-    fusion_layers: int = 1
-    head_size: int = 64
-    match_features: bool = True
-    input_matches: bool = True
-    assignment: str = "optimal"
-    dropout: float = 0.1
+    backbone_config: Any = None  # of the encoder, or its dict with `model_type`
+    backbone_name: str = ""  # what the encoder was started from
+    relations: list[str] | None = None  # in id order
+    title_marker_id: int = 1  # token before each title
+    sentence_marker_id: int = 2  # token before each sentence
+    prefix_ids: list[int] | None = None  # tokens before the question
+    middle_ids: list[int] | None = None  # tokens between the question and the context
+    suffix_ids: list[int] | None = None  # tokens after the context
+    context_segment: int = -1  # token type of the context; -1 where the backbone has no token types
+    padding_id: int = 0  # token of padding
+    backbone_dropout: float = -1.0  # in the backbone, attention included; below 0 = what it has
+    window_tokens: int = 0  # longest input of the backbone, all included; 0 = its longest
+    window_stride: int = 64  # tokens that two windows share where a paragraph is cut
+    max_question_tokens: int = 0  # longer questions are cut; 0 = a third of a window
+    triple_slots: int = 8  # triples that can be predicted, in no order
+    slot_layers: int = 2  # layers in which the slots attend to each other and to the text
+    fusion_layers: int = 1  # attention over all windows of an example, after the backbone
+    head_size: int = 64  # width of an attention head in fusion and slot layers
+    match_features: bool = True  # mark tokens that question or other titles repeat, see `matches`
+    input_matches: bool = True  # the backbone reads these marks too, beside the tokens
+    assignment: str = "optimal"  # of triples to slots in training: "optimal", or "ordered"
+    dropout: float = 0.1  # in the fusion and slot layers
     answer_type_weight: float = 1.0
     support_weight: float = 1.0
-    evidence_weight: float = 1.0
-    max_span_tokens: int = 64
-    support_threshold: float = 0.5
-    span_candidates: int = 4
-    chain_consistency: bool = True
-    chain_margin: float = 6.0
-    derive_answers: bool = True
-    initializer_range: float = 0.02
+    evidence_weight: float = 1.0  # of the losses of relations, subjects and objects
+    max_span_tokens: int = 64  # longest span that is predicted
+    support_threshold: float = 0.5  # a sentence is support above this probability
+    span_candidates: int = 4  # places of a subject or object that the decoder considers
+    chain_consistency: bool = True  # an unnamed subject is the object of another triple
+    chain_margin: float = 6.0  # most that such a choice may lose against the best places, in logits
+    derive_answers: bool = True  # answers of comparisons follow from the predicted triples' values
+    initializer_range: float = 0.02  # spread of the heads' first weights
 
     def __post_init__(self, **kwargs: Any) -> None:
         if isinstance(self.backbone_config, dict):
