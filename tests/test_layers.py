@@ -139,7 +139,9 @@ def public_definitions(file: Path) -> set[str]:
         ("twowiki.metric.scoring", "torch datasets evaluate transformers"),
         ("twowiki.data.sources", "torch datasets evaluate transformers"),
         ("twowiki.data.validation", "torch datasets evaluate transformers duckdb"),
-        ("twowiki.builder.builder", "torch evaluate duckdb"),
+        ("twowiki.builder.builder", "torch evaluate duckdb orjson scipy"),
+        ("twowiki.generation.difficulty", "torch datasets duckdb orjson scipy"),
+        ("twowiki.worlds.dumps", "torch datasets duckdb orjson scipy"),
     ],
 )
 def test_importing_stays_light(module: str, absent: str) -> None:

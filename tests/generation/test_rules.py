@@ -21,7 +21,6 @@ from twowiki.generation.templates import (
     compositional_forms,
     fill,
     inference_forms,
-    template_counts,
 )
 
 # ---- rules
@@ -164,7 +163,6 @@ def test_comparison_forms_are_as_many_as_the_table_counts(style: str):
         kind, _, relation = cell.partition("/")
         forms = comparison_forms(relation, kind, style)
         assert len({form.text for form in forms}) == count, cell
-        assert template_counts()[f"comparison/{cell}"] == count
     for kind in ("museum", "airport", "magazine", "railway station", "business", "building"):
         assert 1 <= len(comparison_forms("inception", kind, style)) <= 3
 

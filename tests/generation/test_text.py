@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from twowiki.data.dates import MONTH_NAMES
 from twowiki.generation.dates import (
+    DAY,
+    MONTH,
     WikidataDate,
     date_of_key,
     interval,
     parse_wikidata_time,
-    render_date,
     written_forms,
 )
 from twowiki.generation.text import (
@@ -105,6 +106,14 @@ def test_paper_case_is_the_released_one():
 
 
 # ---- dates
+
+
+def render_date(date: WikidataDate) -> str:
+    """Write a date in one style: "5 March 1907", "March 1907", "1907", "44 BC"."""
+    year = str(date.year) if date.year > 0 else f"{-date.year} BC"
+    parts = [str(date.day)] if date.precision == DAY else []
+    parts += [MONTH_NAMES[date.month - 1]] if date.precision >= MONTH else []
+    return " ".join([*parts, year])
 
 
 @pytest.mark.parametrize(

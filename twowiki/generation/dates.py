@@ -102,14 +102,6 @@ def interval(date: WikidataDate) -> tuple[int, int]:
     return first, _day_number(following, 1, 1, julian) - 1
 
 
-def render_date(date: WikidataDate) -> str:
-    """Write a date in one style: "5 March 1907", "March 1907", "1907", "44 BC"."""
-    year = str(date.year) if date.year > 0 else f"{-date.year} BC"
-    parts = [str(date.day)] if date.precision == DAY else []
-    parts += [MONTH_NAMES[date.month - 1]] if date.precision >= MONTH else []
-    return " ".join([*parts, year])
-
-
 def ordinal(day: int) -> str:
     """Return a day with its ending: "1st", "22nd"."""
     if 10 <= day % 100 <= 20:

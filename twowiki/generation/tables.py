@@ -115,12 +115,6 @@ def digest_rows(folder: Path) -> str:
     return f"{total % (1 << 64):016x}"
 
 
-def write_tables(folder: Path, part: str, tables: Mapping[str, Iterable[TableRow]]) -> None:
-    """Write one part of several known tables."""
-    for name, rows in tables.items():
-        write_part(folder / name, part, table_of(name, rows))
-
-
 # Contracts of the tables: the columns that no two rows share, and the columns whose every value
 # is in another table's column.
 UNIQUE = {

@@ -137,15 +137,3 @@ def fill(form: Form, slots: Mapping[str, str], style: str) -> str | None:
     while question.endswith(("??", "!?", ".?")) and question[-2] == "?":
         question = question[:-1]
     return question
-
-
-def template_counts() -> dict[str, int]:
-    """Count the forms of every cell, for reports and for the tables of the paper."""
-    counts: dict[str, int] = {}
-    for block in _data("comparison"):
-        for kind in block["types"]:
-            counts[f"comparison/{kind or 'other'}/{block['relation']}"] = len(block["forms"])
-    for block in _data("bridge_comparison"):
-        for role in ("director", "producer"):
-            counts[f"bridge_comparison/{role}/{block['relation']}"] = len(block["forms"])
-    return counts

@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from twowiki.errors import DataError
-from twowiki.generation.difficulty import measure_difficulty, read_gold_examples
-from twowiki.generation.report import write_report
 from twowiki.io.stages import key_of, run_stage
 from twowiki.worlds.settings import OPTION_NAMES, WorldConfig, make_world_config
 
@@ -116,6 +114,9 @@ def prepare_dumps(config: WorldConfig, folder: Path) -> tuple[Path, Path]:
 
 def add_difficulty(config: WorldConfig, out: Path, report: Mapping[str, Any]) -> dict[str, Any]:
     """Measure a generated folder's difficulty; add it and the world's settings to its reports."""
+    from twowiki.generation.difficulty import measure_difficulty, read_gold_examples
+    from twowiki.generation.report import write_report
+
     difficulty = measure_difficulty(read_gold_examples(out))
     write_report(out, {**report, "world": config.to_dict(), "difficulty": difficulty})
     return difficulty
