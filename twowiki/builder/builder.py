@@ -16,30 +16,21 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
-from twowiki.data.arrow import check_datasets
+import datasets
+from datasets.exceptions import DatasetGenerationError
+from datasets.utils.file_utils import xopen
 
-check_datasets()
-
-
-import datasets  # noqa: E402
-from datasets.exceptions import DatasetGenerationError  # noqa: E402
-from datasets.utils.file_utils import xopen  # noqa: E402
-
-from twowiki.builder.features import CONFIG_FORMATS, check_config, features  # noqa: E402
-from twowiki.builder.fingerprint import cache_key, code_hash, is_globbed  # noqa: E402
-from twowiki.builder.registration import NAME, register  # noqa: E402
-from twowiki.data import releases  # noqa: E402
-from twowiki.data.arrow import check_unique_ids  # noqa: E402
-from twowiki.data.schema import DEFAULT_CONFIG  # noqa: E402
-from twowiki.data.splits import (  # noqa: E402
-    guess_config,
-    is_data_file,
-    is_local,
-)
-from twowiki.errors import DataError, nearest  # noqa: E402
-from twowiki.io.records import sniff  # noqa: E402
-from twowiki.worlds import dataset as worlds  # noqa: E402
-from twowiki.worlds.settings import WorldOptions  # noqa: E402
+from twowiki.builder.features import CONFIG_FORMATS, check_config, features
+from twowiki.builder.fingerprint import cache_key, code_hash, is_globbed
+from twowiki.builder.registration import NAME, register
+from twowiki.data import releases
+from twowiki.data.arrow import check_unique_ids
+from twowiki.data.schema import DEFAULT_CONFIG
+from twowiki.data.splits import guess_config, is_data_file, is_local
+from twowiki.errors import DataError, nearest
+from twowiki.io.records import sniff
+from twowiki.worlds import dataset as worlds
+from twowiki.worlds.settings import WorldOptions
 
 
 class LoadError(DataError, DatasetGenerationError):
@@ -47,7 +38,7 @@ class LoadError(DataError, DatasetGenerationError):
 
 
 @dataclass
-class TwoWikiConfig(WorldOptions, datasets.BuilderConfig):
+class TwoWikiBuilderConfig(WorldOptions, datasets.BuilderConfig):
     """A release in `data_dir` or `data_files`, or a world and its options."""
 
     arc_dir: str | None = None  # arc_da: the folder of ARC's own files, for choices and keys
@@ -60,9 +51,9 @@ class TwoWiki(datasets.ArrowBasedBuilder):
     Splits: `train`, `validation`, `test`, as far as their files are there.
     """
 
-    BUILDER_CONFIG_CLASS = TwoWikiConfig
+    BUILDER_CONFIG_CLASS = TwoWikiBuilderConfig
     BUILDER_CONFIGS = [  # noqa: RUF012 (the name and form that `datasets` reads)
-        TwoWikiConfig(name=name, version=datasets.Version(version), description=text)
+        TwoWikiBuilderConfig(name=name, version=datasets.Version(version), description=text)
         for (name, version), text in zip(
             releases.CONFIG_VERSIONS.items(), releases.DESCRIPTIONS.values(), strict=True
         )
@@ -155,7 +146,7 @@ class TwoWiki(datasets.ArrowBasedBuilder):
 
 def check_options(options: Iterable[str]) -> None:
     """Raise if an option belongs neither to `datasets.load_dataset` nor to any config."""
-    known = {field.name for field in fields(TwoWikiConfig)}
+    known = {field.name for field in fields(TwoWikiBuilderConfig)}
     known |= signature(datasets.load_dataset).parameters.keys()
     for name in sorted(set(options) - known):
         near = nearest(name, known)

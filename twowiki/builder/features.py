@@ -11,21 +11,20 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import datasets
+
+from twowiki.arc_da.features import arc_da_features, question_tables
+from twowiki.arc_da.sources import find_question_splits
 from twowiki.data.arrow import check_datasets, list_of, tables
+from twowiki.data.releases import CONFIG_VERSIONS
+from twowiki.data.schema import CONFIGS, DEFAULT_CONFIG, HOTPOT_CONFIG, types_of
+from twowiki.data.sources import read_examples
+from twowiki.data.splits import find_splits
+from twowiki.errors import DataError
+from twowiki.io.records import Opener
+from twowiki.worlds.dataset import WORLD_CONFIG
 
 check_datasets()
-
-import datasets  # noqa: E402
-
-from twowiki.arc_da.features import arc_da_features, question_tables  # noqa: E402
-from twowiki.arc_da.sources import find_question_splits  # noqa: E402
-from twowiki.data.releases import CONFIG_VERSIONS  # noqa: E402
-from twowiki.data.schema import CONFIGS, DEFAULT_CONFIG, HOTPOT_CONFIG, types_of  # noqa: E402
-from twowiki.data.sources import read_examples  # noqa: E402
-from twowiki.data.splits import find_splits  # noqa: E402
-from twowiki.errors import DataError  # noqa: E402
-from twowiki.io.records import Opener  # noqa: E402
-from twowiki.worlds.dataset import WORLD_CONFIG  # noqa: E402
 
 _Place = str | PathLike[str]
 
