@@ -35,7 +35,7 @@ def triples_of(text):
     return triples
 
 
-def names_of(text):
+def aliases_of(text):
     """Read `name = other name` lines; a name stands for its own id here."""
     names = {}
     for line in filter(str.strip, text.splitlines()):
@@ -49,24 +49,24 @@ def names_of(text):
 def compute(
     answer, facts, triples, gold_answer, gold_facts, gold_triples, names, version, matching
 ):
-    """Score one prediction; give the table and the notes."""
-    true = triples_of(gold_triples)
+    """Score one prediction; return the table and the notes."""
+    triples_of_gold = triples_of(gold_triples)
     gold = {
         "_id": "this question",
         "answer": gold_answer.strip(),
         "answer_id": gold_answer.strip(),
         "supporting_facts": facts_of(gold_facts),
-        "evidences": true,
-        "evidences_id": true,
+        "evidences": triples_of_gold,
+        "evidences_id": triples_of_gold,
     }
-    said = {
+    prediction = {
         "id": "this question",
         "answer": answer.strip(),
         "supporting_facts": facts_of(facts),
         "evidences": triples_of(triples),
     }
     try:
-        report = score([said], [gold], names_of(names), version=version, matching=matching)
+        report = score([prediction], [gold], aliases_of(names), version=version, matching=matching)
     except DataError as error:
         raise gr.Error(str(error)) from None
     rows = [
@@ -91,13 +91,13 @@ with gr.Blocks(title="2WikiMultiHopQA: the joint metric") as demo:
         fill = gr.Button("Read it")
     with gr.Row():
         with gr.Column():
-            said = [
+            predicted = [
                 gr.Textbox(label="predicted answer"),
                 gr.Textbox(label="predicted supporting facts", lines=3),
                 gr.Textbox(label="predicted evidence", lines=3),
             ]
         with gr.Column():
-            true = [
+            golds = [
                 gr.Textbox(label="gold answer"),
                 gr.Textbox(label="gold supporting facts", lines=3),
                 gr.Textbox(label="gold evidence", lines=3),
@@ -108,9 +108,9 @@ with gr.Blocks(title="2WikiMultiHopQA: the joint metric") as demo:
     button = gr.Button("Score", variant="primary")
     figures = gr.Dataframe(headers=["part", *FIGURES], label="0-100")
     notes = gr.Markdown()
-    inputs = [*said, *true, others, version, matching]
+    inputs = [*predicted, *golds, others, version, matching]
     button.click(compute, inputs, [figures, notes], api_name="compute")
-    fill.click(read_output, raw, said, api_name="read_output")
+    fill.click(read_output, raw, predicted, api_name="read_output")
     gr.Examples(
         [
             [

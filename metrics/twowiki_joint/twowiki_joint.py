@@ -1,6 +1,7 @@
 """The joint metric of 2WikiMultiHopQA for `evaluate`: answers, supporting facts, evidence, joint.
 
-A thin shell: what is counted lives in the package `twowiki` (`twowiki.score`).
+A thin shell: the scores are those of `twowiki.score`, and the options those of
+`twowiki.ScoreSettings`.
 """
 
 import shlex
@@ -15,7 +16,7 @@ from twowiki.metric.score import score
 _DESCRIPTION = """
 Scores multi-hop answers the way 2WikiMultiHopQA's own evaluators do: the answer, the supporting
 sentences, the evidence triples, and the three together (joint). The defaults equal the authors'
-evaluator 1.1 to the last digit; what makes it fail is scored here, or named.
+evaluator 1.1 to the last digit; where it fails, this one scores or names the record.
 """
 
 _CITATION = """@inproceedings{ho2020constructing,
@@ -28,22 +29,22 @@ _CITATION = """@inproceedings{ho2020constructing,
 
 _INPUTS = """
 Args:
-    predictions: a row a question: `id`, `answer`, `supporting_facts` (a list of `title` and
-        `sent_id`), `evidences` (a list of `subject`, `relation`, `object`). None stands for a part
-        that the system leaves out. Also the official dict of `answer`, `sp` and `evidence`.
+    predictions: one row per question: `id`, `answer`, `supporting_facts` (a list of `title` and
+        `sent_id`), `evidences` (a list of `subject`, `relation`, `object`). None for a part that
+        the system leaves out. Also the official dict of `answer`, `sp` and `evidence`.
     references: rows of the data set, as many as predictions; matched with them by `id`.
-    aliases: `id_aliases.json`, or names by Wikidata id; without it the gold's strings alone count.
-    version: "1.1" (default; ids and names) or "1.0".
+    aliases: `id_aliases.json`, or aliases by Wikidata id; without it the gold's texts alone count.
+    version: "1.1" (default; ids and aliases) or "1.0".
     matching: "official" (default) or "one_to_one" (each gold triple matched at most once).
-    by_type: add the figures of each question type.
+    by_type: add the metrics of each question type.
     confidence_level: add bootstrap intervals, e.g. 0.95.
     seed: of the bootstrap.
     resamples, subset, strict, strip_titles, coerce_indices, unicode, contains: as in
-        `twowiki.score`.
+        `twowiki.ScoreSettings`.
 
 Returns:
     em, f1, prec, recall, the same with sp_, evi_ and joint_: 0-100, not rounded.
-    signature: all that can move the figures. n, version, matching, warnings, and the rest of the
+    signature: all that can change the scores. n, version, matching, warnings, and the rest of the
     report.
 
 Examples:
@@ -57,11 +58,11 @@ Examples:
     ...                    "object": "Brinmoor"}],
     ...     "evidences_id": [],
     ... }
-    >>> said = {
+    >>> prediction = {
     ...     "id": "q1", "answer": "brinmoor", "supporting_facts": gold["supporting_facts"][:1],
     ...     "evidences": gold["evidences"],
     ... }
-    >>> result = metric.compute(predictions=[said], references=[gold])
+    >>> result = metric.compute(predictions=[prediction], references=[gold])
     >>> result["em"], round(result["sp_f1"], 2), result["evi_f1"], round(result["joint_f1"], 2)
     (100.0, 66.67, 100.0, 66.67)
     >>> result["matching"], result["version"], result["n"]
@@ -75,14 +76,14 @@ def _features():
     triples = {"subject": text, "relation": text, "object": text}
     ids = {"subject_id": text, "relation": text, "object_id": text}
     listed = datasets.List if hasattr(datasets, "List") else lambda one: [one]
-    said = {
+    prediction = {
         "id": text,
         "answer": text,
         "supporting_facts": listed(facts),
         "evidences": listed(triples),
     }
-    gold = {**said, "type": text, "answer_id": text, "evidences_id": listed(ids)}
-    return datasets.Features({"predictions": said, "references": gold})
+    gold = {**prediction, "type": text, "answer_id": text, "evidences_id": listed(ids)}
+    return datasets.Features({"predictions": prediction, "references": gold})
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _INPUTS)
@@ -110,22 +111,22 @@ class TwoWikiJoint(evaluate.Metric):
     def add_batch(self, *, predictions=None, references=None, **kwargs):
         """Add predictions with their references; rows, columns and `datasets` objects are fine."""
         if kwargs:
-            raise ValueError(f"unknown inputs {sorted(kwargs)}; give predictions and references")
+            raise ValueError(f"unknown inputs {sorted(kwargs)}; pass predictions and references")
         if predictions is None or references is None:
-            raise ValueError("give both predictions and references")
+            raise ValueError("pass both predictions and references")
         if self.num_process > 1:
             raise ValueError(
                 "score once, on the main process: gather predictions and references there (with "
                 "accelerate: gather_for_metrics(..., use_gather_object=True)), keep each id once"
             )
         gold = list(reference_rows(references))
-        said = prediction_records(predictions, [row.get("id", row.get("_id")) for row in gold])
-        if len(said) != len(gold):
+        rows = prediction_records(predictions, [row.get("id", row.get("_id")) for row in gold])
+        if len(rows) != len(gold):
             raise ValueError(
-                f"{len(said)} predictions for {len(gold)} references; missing predictions are "
+                f"{len(rows)} predictions for {len(gold)} references; missing predictions are "
                 "for `twowiki.score` or `twowiki score`, which count them"
             )
-        self._kept = [*getattr(self, "_kept", []), (said, gold)]
+        self._kept = [*getattr(self, "_kept", []), (rows, gold)]
 
     def compute(self, *, predictions=None, references=None, **kwargs):
         """Score what was added, and what is given now; the next round starts empty."""
@@ -133,10 +134,10 @@ class TwoWikiJoint(evaluate.Metric):
             self.add_batch(predictions=predictions, references=references)
         kept, self._kept = getattr(self, "_kept", []), []
         if not kept:
-            raise ValueError("nothing to score: give predictions and references")
-        said = [row for batch, _ in kept for row in batch]
+            raise ValueError("nothing to score: pass predictions and references")
+        rows = [row for batch, _ in kept for row in batch]
         gold = [row for _, batch in kept for row in batch]
-        return self._compute(said, gold, **kwargs)
+        return self._compute(rows, gold, **kwargs)
 
     def _compute(self, predictions, references, confidence_level=None, by_type=False, **kwargs):
         known = {row["id"] for row in predictions}

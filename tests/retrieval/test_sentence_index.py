@@ -32,7 +32,7 @@ from twowiki.retrieval.arc_da_contexts import (
 from twowiki.retrieval.corpora import Sentence, SentenceCorpus
 from twowiki.retrieval.engines import Found
 from twowiki.retrieval.index import IndexSettings, SentenceIndex, build_index
-from twowiki.retrieval.sentence_store import HashSet, Store, fill_store
+from twowiki.retrieval.sentence_store import HashSet, SentenceStore, fill_store
 
 FIVE = [
     "Salt melts ice on roads.",
@@ -295,7 +295,7 @@ def test_a_tantivy_build_that_broke_off_goes_on(
     path.write_text("".join(f"Fact {n} of ice.\n" for n in range(50)), "utf-8")
     full = fill_store(SentenceCorpus([path]), tmp_path / "sentences")
 
-    class Half(Store):
+    class Half(SentenceStore):
         def sentences(self, start: int = 0) -> Iterator[Sentence]:
             for number, sentence in enumerate(super().sentences(start), start=start):
                 if number == 33:

@@ -25,7 +25,7 @@ from twowiki.metric.gold import IN_MEMORY, GoldReader, GoldRecord
 
 GoldSource = str | PathLike[str] | Iterable[Any] | Mapping[str, Any]
 _Records = tuple[Sequence[str], Iterable[Any], DataSource]
-LARGEST_HELD = 1 << 28  # bytes; a larger file is streamed
+_LARGEST_HELD = 1 << 28  # bytes; a larger file is streamed
 _TELLING = tuple(name for name in RELEASES if name != "data")  # many folders are called data
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 _ORDER = "The order is PREDICTIONS GOLD [ALIASES]; gold is a JSON array or lines of records"
@@ -38,7 +38,7 @@ def open_gold(
     *,
     config: str | None = None,
     split: str | None = None,
-    largest_held: int = LARGEST_HELD,
+    largest_held: int = _LARGEST_HELD,
 ) -> GoldReader:
     """Return a reader of the gold of one split.
 
@@ -57,7 +57,7 @@ def open_gold(
 
 
 def _find_records(
-    source: GoldSource, config: str | None, split: str | None, largest_held: int = LARGEST_HELD
+    source: GoldSource, config: str | None, split: str | None, largest_held: int = _LARGEST_HELD
 ) -> _Records:
     """Return the type names, the records, and where they come from."""
     if isinstance(source, str | PathLike):

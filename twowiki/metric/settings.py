@@ -14,8 +14,8 @@ from typing import Any
 
 from twowiki.io.arguments import argument, check_values
 
-VERSIONS = ("1.1", "1.0")
-MATCHINGS = ("official", "one_to_one")
+_VERSIONS = ("1.1", "1.0")
+_MATCHINGS = ("official", "one_to_one")
 VARIANTS = ("strict", "strip_titles", "coerce_indices", "unicode", "contains")
 
 
@@ -30,13 +30,13 @@ class ScoreSettings:
     version: str = argument(
         "1.1",
         "the evaluator: 1.1 uses ids, aliases and demonyms, 1.0 the gold's own texts alone",
-        choices=VERSIONS,
+        choices=_VERSIONS,
     )
     matching: str = argument(
         "official",
         "of triples: official counts several spellings of one gold triple, one_to_one matches "
         "each gold triple at most once and never exceeds 100",
-        choices=MATCHINGS,
+        choices=_MATCHINGS,
     )
     by_type: bool = argument(False, "add the metrics of each question type")
     confidence: float | None = argument(

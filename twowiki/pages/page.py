@@ -33,7 +33,7 @@ from twowiki.pages.evidence import (
 )
 
 PART_NAMES = {"answer": "answer", "sp": "sentences", "evidence": "evidence", "joint": "joint"}
-METRIC_NAMES = {"em": "EM", "f1": "F1", "prec": "precision", "recall": "recall"}
+_METRIC_NAMES = {"em": "EM", "f1": "F1", "prec": "precision", "recall": "recall"}
 CURVE_SCORES = ("joint_f1", "f1", "sp_f1", "evi_f1", "joint_em")
 _RUN_SETTINGS = ("steps", "epochs", "stopped", "seed", "batch_size", "weights", "cpu_seconds",
                  "commit", "command")  # fmt: skip
@@ -82,7 +82,7 @@ def render_page(
         seed=seed,
         parts=PARTS,
         part_names=PART_NAMES,
-        metric_names=METRIC_NAMES,
+        metric_names=_METRIC_NAMES,
         groups=[*report.types.items(), ("all", whole)],
         types=list(report.types),
         outcomes=_counts_table(OUTCOMES, findings, "outcome"),

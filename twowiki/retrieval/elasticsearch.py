@@ -23,7 +23,7 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 from twowiki.errors import DataError
 from twowiki.io.files import progress
 from twowiki.retrieval.engines import K1, SLACK, B, Found
-from twowiki.retrieval.sentence_store import Store
+from twowiki.retrieval.sentence_store import SentenceStore
 
 KEY_VARIABLE = "TWOWIKI_SEARCH_API_KEY"
 ANALYZER_OF = {"std": "standard", "en": "english"}  # the servers' own names
@@ -50,7 +50,7 @@ class SearchServer:
         self.url, self.headers = _connection(url)
         self.index, self.analyzer = index, analyzer
 
-    def build(self, store: Store) -> None:
+    def build(self, store: SentenceStore) -> None:
         """Send a store's sentences under their numbers; sending again changes nothing."""
         path = f"/{quote(self.index)}"
         if self._request("HEAD", path, missing=True) is None:

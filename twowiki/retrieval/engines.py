@@ -20,7 +20,7 @@ import numpy as np
 from twowiki.io.files import progress
 from twowiki.io.records import collector_paused
 from twowiki.retrieval.analysis import analyze
-from twowiki.retrieval.sentence_store import Store
+from twowiki.retrieval.sentence_store import SentenceStore
 
 K1, B = 1.2, 0.75
 SLACK = 50  # hits beyond k, so that ties at the end are ordered by number
@@ -62,7 +62,7 @@ class Bm25sEngine:
         self.scores = np.zeros(int(arrays["num_docs"]), dtype=np.float32)
 
     @staticmethod
-    def build(store: Store, folder: Path, analyzer: str) -> None:
+    def build(store: SentenceStore, folder: Path, analyzer: str) -> None:
         """Index a store; the folder is there once all is done."""
         import bm25s
 
@@ -123,7 +123,7 @@ class TantivyEngine:
         self.searcher = self.index.searcher()
 
     @staticmethod
-    def build(store: Store, folder: Path, analyzer: str, *, batch: int = _COMMIT) -> None:
+    def build(store: SentenceStore, folder: Path, analyzer: str, *, batch: int = _COMMIT) -> None:
         """Index a store; what an interrupted build committed is kept."""
         import tantivy
 

@@ -23,7 +23,7 @@ from twowiki.retrieval.analysis import ANALYZER_VERSION, check_analyzer
 from twowiki.retrieval.corpora import Sentence, SentenceCorpus
 from twowiki.retrieval.elasticsearch import SearchServer, without_login
 from twowiki.retrieval.engines import K1, B, Bm25sEngine, SentenceEngine, TantivyEngine
-from twowiki.retrieval.sentence_store import PART_SIZE, PARTS_FILE, Store, fill_store
+from twowiki.retrieval.sentence_store import PART_SIZE, PARTS_FILE, SentenceStore, fill_store
 
 ENGINES = ("auto", "bm25s", "tantivy", "server")
 TANTIVY_FROM = 2_000_000  # sentences
@@ -108,7 +108,7 @@ class SentenceIndex:
 
     def __init__(self, folder: Path, *, server: str = "") -> None:
         self.manifest = read_manifest(folder)
-        self.store = Store(folder / _SENTENCES)
+        self.store = SentenceStore(folder / _SENTENCES)
         if len(self.store) != self.manifest["sentences"]:
             remedy = "Remove the folder and index the corpus again"
             raise DataError("sentences are missing", file=folder, remedy=remedy)
@@ -179,7 +179,9 @@ def _identity(corpus: SentenceCorpus, settings: IndexSettings) -> dict[str, Any]
     }
 
 
-def _open_store(corpus: SentenceCorpus, folder: Path, identity: dict[str, Any], part: int) -> Store:
+def _open_store(
+    corpus: SentenceCorpus, folder: Path, identity: dict[str, Any], part: int
+) -> SentenceStore:
     """Return the store of a folder, filled; raise if the folder holds something else."""
     sentences = folder / _SENTENCES
     begun = (sentences / PARTS_FILE).is_file()
@@ -189,7 +191,7 @@ def _open_store(corpus: SentenceCorpus, folder: Path, identity: dict[str, Any], 
     try:
         if begun and (folder / _MANIFEST).is_file():
             Journal(sentences / PARTS_FILE, identity, key="part")
-            return Store(sentences)
+            return SentenceStore(sentences)
         return fill_store(corpus, sentences, part=part, identity=identity)
     except DataError as error:
         if error.file != str(sentences / PARTS_FILE):
@@ -200,7 +202,11 @@ def _open_store(corpus: SentenceCorpus, folder: Path, identity: dict[str, Any], 
 
 
 def _manifest_of(
-    corpus: SentenceCorpus, store: Store, settings: IndexSettings, engine: str, files: list[Any]
+    corpus: SentenceCorpus,
+    store: SentenceStore,
+    settings: IndexSettings,
+    engine: str,
+    files: list[Any],
 ) -> dict[str, Any]:
     manifest = {
         "format": _FORMAT,

@@ -1,9 +1,9 @@
 """The distinct sentences of an index, on disk in parts: written once, read by number.
 
-In: a corpus. Out: a `Store`. A journal lists the parts that are complete, so that an interrupted
-build continues after them. Duplicates (equal letters and digits, whatever case and punctuation)
-are dropped by 64-bit hashes in sorted arrays: eight bytes per sentence, whatever the corpus's
-size. A corpus without a usable sentence is refused, and so is a store of another corpus.
+In: a corpus. Out: a `SentenceStore`. A journal lists the parts that are complete, so that an
+interrupted build continues after them. Duplicates (equal letters and digits, whatever case and
+punctuation) are dropped by 64-bit hashes in sorted arrays: eight bytes per sentence, whatever the
+corpus's size. A corpus without a usable sentence is refused, and so is a store of another corpus.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class HashSet:
         return found
 
 
-class Store:
+class SentenceStore:
     """The complete parts of a folder, read by sentence number.
 
     Args:
@@ -119,7 +119,7 @@ def fill_store(
     *,
     part: int = PART_SIZE,
     identity: Mapping[str, Any] | None = None,
-) -> Store:
+) -> SentenceStore:
     """Write the distinct sentences of a corpus; parts that are complete already are kept.
 
     Args:
@@ -147,7 +147,7 @@ def fill_store(
         number = len(journal.records)
         content = _write_part(folder, number, kept, hashes)
         journal.add([{"part": number, "sentences": len(kept), "read": done, "content": content}])
-    store = Store(folder)
+    store = SentenceStore(folder)
     if not len(store):
         reasons = ", ".join(f"{count} {reason}" for reason, count in corpus.dropped.items())
         problem = f"has no usable sentence ({reasons or 'it is empty'})"
