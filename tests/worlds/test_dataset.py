@@ -221,3 +221,23 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     config.name = "world"  # type: ignore[attr-defined]
     with pytest.raises(DataError, match=r"'duckdb'.*twowiki\[generate\]"):
         builder.made_files(config, "cache", "code")
+
+
+def test_worlds_and_data_sets_are_functions_of_the_package(tmp_path: Path):
+    import twowiki
+
+    report = twowiki.make_world(tmp_path / "w", people=60, films=20, seed=1, brief=1)
+    assert report["settings"]["seed"] == "1"
+    dumps = {
+        "wikidata": tmp_path / "w/wikidata.json",
+        "paragraphs": tmp_path / "w/paragraphs.jsonl",
+    }
+    data = twowiki.generate(tmp_path / "d", **dumps, types=["comparison"], seed=1, workers=1)
+    assert data["settings"]["types"] == ["comparison"]
+    assert (tmp_path / "d" / "train.json").is_file()
+    with pytest.raises(DataError, match=r"pepole.*people"):
+        twowiki.make_world(tmp_path, pepole=60)
+    with pytest.raises(DataError, match=r"limit_per_typ.*limit_per_type"):
+        twowiki.generate(tmp_path, **dumps, limit_per_typ=1)
+    with pytest.raises(DataError, match="no such file"):
+        twowiki.generate(tmp_path, wikidata="none.json", paragraphs="none.jsonl")
