@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # at run time it would load `importlib.resources` with every `import twowiki`
+    from importlib.abc import Loader
 
 NAME, BUILDER = "twowiki", "twowiki.builder.builder"
 
@@ -88,7 +90,7 @@ def _try_to_register() -> None:
         return
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     """Find `datasets` as the other finders do, once, with a loader that registers afterwards."""
 
     def find_spec(
@@ -99,11 +101,11 @@ class _Finder(MetaPathFinder):
         sys.meta_path.remove(self)
         spec = find_spec(fullname)
         if spec is not None and spec.loader is not None:
-            spec.loader = _RegisteringLoader(spec.loader)
+            spec.loader = _RegisteringLoader(spec.loader)  # type: ignore[assignment]
         return spec
 
 
-class _RegisteringLoader(Loader):
+class _RegisteringLoader:
     """Load a module by its own loader, then register the builder."""
 
     def __init__(self, loader: Loader) -> None:
