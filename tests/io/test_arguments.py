@@ -152,6 +152,7 @@ def test_positions_and_flags_mix() -> None:
     )
     assert found.bf16
     assert parse("gold.json", Command).aliases is None
+    assert parse("--bf16 -- -gold.json", Command).gold == Path("-gold.json")
     assert parse("--bf16 false gold.json", Command).bf16 is False
 
 

@@ -131,7 +131,8 @@ def parse_flags(
         renamed: retired names, each with the new one or with a sentence.
     """
     tokens = _normalized(parser, list(sys.argv[1:] if argv is None else argv), renamed or {})
-    values = vars(parser.parse_intermixed_args(tokens))
+    parse = parser.parse_args if "--" in tokens else parser.parse_intermixed_args
+    values = vars(parse(tokens))
     options = {
         action.dest: (action.option_strings or [action.dest.upper()])[0]
         for action in reversed(parser._actions)
