@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from tokenizers import trainers as t
-from transformers import AutoConfig, PreTrainedTokenizerFast
 
 from tests.small_model import GOLD_Q1, examples
 from twowiki.data.schema import Example
-from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
-from twowiki.models.features import Window
-from twowiki.models.modeling_encoder import TwoWikiEncoderForMultihopQA
-from twowiki.models.processing_encoder import EncoderProcessor, add_markers, frame_of
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+    from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
+    from twowiki.models.features import Window
+    from twowiki.models.modeling_encoder import TwoWikiEncoderForMultihopQA
 
 SIZES = {
     "hidden_size": 32,
@@ -112,6 +113,10 @@ def tokenizer_json(kind: str) -> str:
 
 def make_tokenizer(kind: str) -> PreTrainedTokenizerFast:
     """Make a fast tokenizer with the markers."""
+    from transformers import PreTrainedTokenizerFast
+
+    from twowiki.models.processing_encoder import add_markers
+
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=Tokenizer.from_str(tokenizer_json(kind)),
         cls_token="[CLS]",
@@ -126,6 +131,11 @@ def make_tokenizer(kind: str) -> PreTrainedTokenizerFast:
 
 def settings(kind: str = "bert", **options: Any) -> tuple[TwoWikiEncoderConfig, Any]:
     """A tiny configuration with its tokenizer."""
+    from transformers import AutoConfig
+
+    from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
+    from twowiki.models.processing_encoder import frame_of
+
     family, fields = {**BACKBONES, **OTHERS}[kind]
     tokenizer = make_tokenizer(family)
     backbone = AutoConfig.for_model(
@@ -144,6 +154,11 @@ def model_and_records(
     kind: str = "bert", given: list[Example] | None = None, seed: int = 0, **options: Any
 ) -> tuple[TwoWikiEncoderForMultihopQA, list[Window]]:
     """A model from a seed, in evaluation mode, and the records of examples."""
+    import torch
+
+    from twowiki.models.modeling_encoder import TwoWikiEncoderForMultihopQA
+    from twowiki.models.processing_encoder import EncoderProcessor
+
     config, tokenizer = settings(kind, **options)
     encoder = EncoderProcessor(config, tokenizer)
     records = [

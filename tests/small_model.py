@@ -1,20 +1,21 @@
-"""A small tokenizer, configuration and model over made-up examples, shared by the model's tests."""
+"""A small tokenizer, configuration and model over made-up examples, shared by the models' tests.
+
+torch is loaded when a model is made.
+"""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from tests.tiny_data import tiny_examples
 from twowiki.data.schema import Example, Fact, Paragraph, Triple
-from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
-from twowiki.models.features import Window
-from twowiki.models.modeling_baseline import TwoWikiBaselineForMultihopQA
-from twowiki.models.processing_baseline import BaselineCollator, BaselineProcessor
-from twowiki.models.tokenization_baseline import TwoWikiTokenizer
-from twowiki.training.vocabulary import count_vocabulary, make_vocabulary
+
+if TYPE_CHECKING:
+    from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
+    from twowiki.models.features import Window
+    from twowiki.models.modeling_baseline import TwoWikiBaselineForMultihopQA
+    from twowiki.models.tokenization_baseline import TwoWikiTokenizer
 
 SIZES = {"word_dim": 12, "char_hidden": 6, "char_dim": 4, "hidden_size": 8, "relation_dim": 6}
 
@@ -43,11 +44,15 @@ def examples() -> list[Example]:
 
 def setting(**options: Any) -> TwoWikiBaselineConfig:
     """Small settings, corrected but for the options given."""
+    from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
+
     return TwoWikiBaselineConfig(**{**SIZES, **options})
 
 
 def reproduced(**options: Any) -> TwoWikiBaselineConfig:
     """Small reproduce settings that need no spaCy."""
+    from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
+
     return TwoWikiBaselineConfig.reproduce(**{**SIZES, "splitter": "words", **options})
 
 
@@ -55,6 +60,9 @@ def with_vocabulary(
     config: TwoWikiBaselineConfig, given: list[Example] | None = None
 ) -> tuple[TwoWikiBaselineConfig, TwoWikiTokenizer]:
     """Fill a configuration's vocabularies from examples."""
+    from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
+    from twowiki.training.vocabulary import count_vocabulary, make_vocabulary
+
     counts = count_vocabulary([*(given or examples()), GOLD_Q1], config)
     tokenizer, sizes = make_vocabulary(counts, config)
     fields = {name: getattr(config, name) for name in TwoWikiBaselineConfig.__annotations__}
@@ -65,6 +73,11 @@ def model_and_windows(
     config: TwoWikiBaselineConfig | None = None, given: list[Example] | None = None, seed: int = 0
 ) -> tuple[TwoWikiBaselineForMultihopQA, list[Window]]:
     """Make a model from a seed and the encoded windows of examples."""
+    import torch
+
+    from twowiki.models.modeling_baseline import TwoWikiBaselineForMultihopQA
+    from twowiki.models.processing_baseline import BaselineProcessor
+
     config, tokenizer = with_vocabulary(config or setting(), given)
     encoder = BaselineProcessor(config, tokenizer)
     windows = [
@@ -80,4 +93,4 @@ def model_and_windows(
 
 def batch_of(model: TwoWikiBaselineForMultihopQA, windows: list[Window]) -> dict[str, Any]:
     """Collate windows for a model."""
-    return BaselineCollator(model.config)(windows)
+    return model.collator_class(model.config)(windows)
