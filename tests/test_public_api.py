@@ -23,9 +23,8 @@ SECTIONS = {
 # names with two public definitions, which are still to be renamed; the list only shrinks
 DUPLICATES = set(
     """
-    COLUMNS CONFIGS Decoding FORMATS IGNORED Item LAYOUT MANIFEST PAPER_REMOVED
-    PRESETS REASONS ROWS Rule SPLITS Source TASKS fit_source flat generate load_model
-    parse_output parse_paragraphs steps_of
+    CONFIGS Decoding IGNORED Item Source fit_source flat generate load_model parse_output
+    parse_paragraphs
     """.split()
 )
 # every command and every model of one kind defines these

@@ -44,7 +44,7 @@ def read_answers(
 
     Raises:
         DataError: the file has another shape, an id is unknown or comes twice, or an answer is a
-            list (a system gives one answer a question).
+            list (a system gives one answer per question).
     """
     name = os.fspath(path)
     answers: dict[str, str] = {}

@@ -95,16 +95,16 @@ class MultipleChoice(NamedTuple):
 
 
 def option_text(choices: Iterable[Choice], label: str | None) -> str | None:
-    """Find the option with this label; labels are compared, never counted."""
+    """Return the text of the option with this label; labels are compared, never counted."""
     return next((choice.text for choice in choices if choice.label == label), None)
 
 
 def parse_question(raw: Mapping[str, Any], *, number: int | None = None) -> Question:
-    """Make a question of a raw ARC-DA record or of a data set's row.
+    """Parse a question from a raw ARC-DA record or of a data set's row.
 
     Args:
         raw: the record; `answers` may be absent, empty or null (hidden gold).
-        number: its place in the file, named in errors while the id is unknown.
+        number: its position in the file, named in errors while the id is unknown.
 
     Raises:
         DataError: a field is missing or has another type than the release gives it.
@@ -120,7 +120,7 @@ def parse_question(raw: Mapping[str, Any], *, number: int | None = None) -> Ques
 
 
 def question_to_official(question: Question) -> dict[str, Any]:
-    """Write a question as the release does: four fields, in its order."""
+    """Return a question as the release does: four fields, in its order."""
     return {
         "question_id": question.question_id,
         "tag": question.tag,
@@ -130,7 +130,7 @@ def question_to_official(question: Question) -> dict[str, Any]:
 
 
 def question_to_row(question: Question) -> dict[str, Any]:
-    """Write a question as a row of the data set (the class label as its name)."""
+    """Return a question as a row of the data set (the class label as its name)."""
     return {
         **question_to_official(question),
         "difficulty": question.difficulty,
@@ -147,7 +147,7 @@ def parse_multiple_choice(
     difficulty: str | None = None,
     split: str | None = None,
 ) -> MultipleChoice:
-    """Make a multiple-choice question of ARC's JSON, a mirror's row, or a row of its tables.
+    """Parse a multiple-choice question from ARC's JSON, a mirror's row, or a row of its tables.
 
     Three layouts: `question: {stem, choices: [{text, label}]}` (ARC's JSON lines); `question` with
     `choices: {text: [...], label: [...]}` (the mirrors'), also as a list of pairs; and a `question`
@@ -180,7 +180,7 @@ def parse_choices(raw: Any, record: str) -> tuple[Choice, ...]:
     """Read options given as a list of {label, text} or as a mapping of two lists.
 
     Raises:
-        DataError: the lists differ in length, a label repeats, or an entry is no text.
+        DataError: the lists differ in length, a label repeats, or an entry is not a text.
     """
     if raw is None:
         return ()
@@ -215,7 +215,7 @@ def attach_choices(question: Question, arc: Mapping[str, MultipleChoice]) -> Que
 
 
 def _parse_key(raw: Any, choices: tuple[Choice, ...], record: str, field: str) -> str | None:
-    """Find the label that a key means: the same label, or the same place in the other alphabet."""
+    """Return the label that a key means: 2 may mean B, and B may mean 2."""
     if raw is None or str(raw).strip() == "":
         return None
     key = str(raw).strip()
@@ -223,28 +223,28 @@ def _parse_key(raw: Any, choices: tuple[Choice, ...], record: str, field: str) -
     if not labels or key in labels:
         return key
     if key.isascii() and key.isdigit() and labels[0] == "A":
-        place = int(key) - 1
+        index = int(key) - 1
     elif len(key) == 1 and labels[0] == "1":
-        place = ord(key.upper()) - ord("A")
+        index = ord(key.upper()) - ord("A")
     else:
-        place = -1
-    if not 0 <= place < len(labels):
+        index = -1
+    if not 0 <= index < len(labels):
         raise DataError(f"{key!r} is none of the labels {labels}", record=record, field=field)
-    return labels[place]
+    return labels[index]
 
 
 def _identity(raw: Mapping[str, Any], names: Sequence[str], number: int | None) -> str:
-    place = None if number is None else f"number {number}"
+    where = None if number is None else f"number {number}"
     if not isinstance(raw, Mapping):
-        raise DataError(f"must be an object, found {type(raw).__name__}", record=place)
+        raise DataError(f"must be an object, found {type(raw).__name__}", record=where)
     for name in names:
         value = raw.get(name)
         if isinstance(value, str) and value.strip():
             return value
         if value is not None:
-            raise DataError("must be a non-empty text", record=place, field=name)
+            raise DataError("must be a non-empty text", record=where, field=name)
     remedy = f"The record has {', '.join(map(repr, raw)) or 'no field'}; is it the right file?"
-    raise DataError("is missing", record=place, field=names[0], remedy=remedy)
+    raise DataError("is missing", record=where, field=names[0], remedy=remedy)
 
 
 def _text(raw: Mapping[str, Any], field: str, record: str) -> str:
@@ -269,23 +269,23 @@ def _answers(raw: Any, record: str) -> tuple[str, ...]:
 
 
 # A run starts at its first label and goes on without a gap. G, H, J, K is a real series of tests.
-SERIES = ("ABCDEFGH", "12345678", "GHJK", "FGHJ", "abcdefgh")
-FORMS = (r"\({}\)", r"(?<![\w(]){}\)", r"(?<![\w.]){}\.(?=\s)")
+_SERIES = ("ABCDEFGH", "12345678", "GHJK", "FGHJ", "abcdefgh")
+_FORMS = (r"\({}\)", r"(?<![\w(]){}\)", r"(?<![\w.]){}\.(?=\s)")
 
 
 def split_options(text: str) -> tuple[str, list[tuple[str, str]]]:
-    """Cut a text that holds its options into the stem and (label, option) pairs.
+    """Split a text that holds its options into the stem and (label, option) pairs.
 
     Labels may be written `(A)`, `A)` or `A.` in the series A-H, 1-8, G H J K, F G H J, a-h; at
     least two must follow each other from the first of the series. Of all readings the one with
-    most options wins, then the one whose run starts last (a number in the stem is no label).
+    most options wins, then the one whose run starts last (a number in the stem is not a label).
 
     Returns:
         The stem (outer spaces removed) and the options; the whole text and no options if none.
     """
     best: list[tuple[int, int, str]] = []
-    for form in FORMS:
-        for series in SERIES:
+    for form in _FORMS:
+        for series in _SERIES:
             for run in _runs(text, series, form):
                 if (len(run), run[0][0]) > (len(best), best[0][0] if best else -1):
                     best = run
@@ -306,11 +306,11 @@ def _runs(text: str, series: str, form: str) -> Iterator[list[tuple[int, int, st
         for match in re.finditer(form.format(label), text)
     ]
     found.sort()
-    for place, first in enumerate(found):
+    for index, first in enumerate(found):
         if first[2] != series[0]:
             continue
         run = [first]
-        for mark in found[place + 1 :]:
+        for mark in found[index + 1 :]:
             if len(run) < len(series) and mark[2] == series[len(run)]:
                 run.append(mark)
         if len(run) >= 2:

@@ -1,7 +1,8 @@
-"""Cut a question into sentences, and find the question sentence: the last one.
+"""Split exam questions into sentences, and find the question sentence: the last one.
 
-In: the text of a question. Out: sentences as they stand. Made for exam questions: it does not cut
-after "U.S.", "Dr." or an initial, nor within "3.5 kg", and a bulleted list stays in its sentence.
+In: the text of a question. Out: its sentences, unchanged. There is no break after "U.S.", "Dr." or
+an initial, nor within "3.5 kg", and a bulleted list stays in its sentence. (The sentences of
+Wikipedia paragraphs are split in `models.text`, by other rules.)
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _OPENERS = re.compile(r"(?:What|Which|How|Why|When|Where|Who|Name|Describe|If|Th
 
 
 def split_question_sentences(text: str) -> list[str]:
-    """Cut a text into sentences; spaces between words become one space, nothing else changes."""
+    """Split a text into sentences; runs of white space become one space, nothing else changes."""
     flat = _SPACE.sub(" ", text).strip()
     sentences: list[str] = []
     start = 0
@@ -38,13 +39,13 @@ def split_question_sentences(text: str) -> list[str]:
 
 
 def question_sentence(text: str) -> str:
-    """Give the last sentence, which an exam question asks with; empty for an empty text."""
+    """Return the last sentence, which holds an exam's question; empty for an empty text."""
     sentences = split_question_sentences(text)
     return sentences[-1] if sentences else ""
 
 
 def asks_earlier(text: str) -> bool:
-    """Whether the last sentence is no question but an earlier one is."""
+    """Return whether the last sentence is not a question but an earlier one is."""
     sentences = split_question_sentences(text)
     return (
         len(sentences) > 1

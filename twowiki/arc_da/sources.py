@@ -89,7 +89,7 @@ def read_gold_questions(
     for question in read_questions(source, split=split):
         if question.question_id in questions:
             raise DataError(
-                "this id came before",
+                "duplicate id",
                 file=source,
                 record=question.question_id,
                 field="question_id",
@@ -122,8 +122,8 @@ def read_multiple_choice(
                 except DataError as error:
                     raise error.at(file) from None
                 if questions.setdefault(parsed.question_id, parsed) is not parsed:
-                    remedy = "Give each file once, and remove one of the two records"
-                    problem = "this id came before"
+                    remedy = "Name each file once, and remove one of the two records"
+                    problem = "duplicate id"
                     raise DataError(problem, file=file, record=parsed.id, field="id", remedy=remedy)
     return list(questions.values())
 
@@ -185,7 +185,7 @@ def find_question_splits(
         zips = [name for name in names if re.search(r"arc.?da.*\.zip$", name, re.IGNORECASE)]
         if os.path.isdir(place) and len(zips) == 1:
             return find_question_splits(os.path.join(place, zips[0]))
-        remedy = "Give the folder or zip of ARC-DA-v1.1 (train.jsonl, dev.jsonl, test.jsonl)"
+        remedy = "Name the folder or zip of ARC-DA-v1.1 (train.jsonl, dev.jsonl, test.jsonl)"
         raise DataError("no ARC-DA split found", file=place, remedy=remedy)
     best = min(folders, key=lambda name: (name.count("/"), "arc" not in name.lower(), name))
     return {
@@ -195,7 +195,7 @@ def find_question_splits(
 
 
 def question_members(files: Iterable[str | PathLike[str]], split: str | None) -> list[str]:
-    """Name the members of zips that hold a split; other files stand for themselves.
+    """Return the members of zips that hold a split, and other files as they are.
 
     Raises:
         DataError: a zip lacks the split, or holds several and none is named.
@@ -237,7 +237,7 @@ def find_arc_files(source: str) -> Iterator[ArcFile]:
         if (difficulty := _difficulty(claim.path) or root)
     ]
     if not found:
-        remedy = "Give ARC's files (ARC-Easy-Train.jsonl ...), their folder, or the zip"
+        remedy = "Name ARC's files (ARC-Easy-Train.jsonl ...), their folder, or the zip"
         raise DataError("no ARC questions found", file=source, remedy=remedy)
     others = {_stem(file.name) for table, file in found if not table}
     for table, file in found:

@@ -1,9 +1,10 @@
 """Count what Table 1 of the paper counts, and what a user should know before trusting a split.
 
-In: questions. Out: plain values, and their text. Words are cut at white space. "Words per answer"
+In: questions. Out: plain values, and their text. Words are split at white space. "Words per answer"
 has two readings that differ: the mean over all answers, and the mean over questions of each
-question's own mean; both are given and named. The paper's Table 1 describes an earlier version of
-the data: 2.75, 2.72, 2.92 answers a question and 2.11, 1.94, 2.27 words an answer; v1.1 differs.
+question's own mean; both are reported under their names. The paper's Table 1 describes an earlier
+version of the data: 2.75, 2.72, 2.92 answers per question and 2.11, 1.94, 2.27 words per answer;
+v1.1 differs. It refuses a file of types without ids.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from twowiki.arc_da.metric.scoring import answer_tokens
 from twowiki.arc_da.schema import Question
 from twowiki.errors import DataError
 from twowiki.io.records import read_records
+from twowiki.metric.report import render_table
 
-ROWS = (
+_ROWS = (
     ("questions", "questions"),
     ("answers", "answers"),
     ("answers_per_question", "answers per question (mean)"),
@@ -86,12 +88,12 @@ def find_repeats(splits: Mapping[str, Sequence[Question]]) -> dict[str, Any]:
 
 
 def render_statistics(counts: Mapping[str, Mapping[str, Any]], repeats: Mapping[str, Any]) -> str:
-    """Write the counts as a table, a column for each split, then the tags and the repeats."""
-    lines = ["".join([f"{'':<60}", *(f"{split:>12}" for split in counts)])]
-    for key, label in ROWS:
+    """Return the counts as a table, a column for each split, then the tags and the repeats."""
+    rows = [["", *counts]]
+    for key, label in _ROWS:
         cells = [_cell(split[key]) for split in counts.values()]
-        if any(cell != "-" for cell in cells):
-            lines.append("".join([f"{label:<60}", *(f"{cell:>12}" for cell in cells)]))
+        rows += [[label, *cells]] if any(cell != "-" for cell in cells) else []
+    lines = [render_table(rows)]
     for split, found in counts.items():
         tags = ", ".join(f"{tag} {count}" for tag, count in found["tags"].items())
         lines.append(f"tags of {split}: {tags}")
@@ -118,22 +120,22 @@ def _cell(value: float | None) -> str:
     return f"{value:.3f}" if isinstance(value, float) else f"{value:,}"
 
 
-KINDS = ("knowledge", "reasoning")
+_TYPE_GROUPS = ("knowledge", "reasoning")
 
 
 def read_types(path: str) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Read a side file: by id, the types of each kind.
+    """Read a side file: by id, the types of each group.
 
     Raises:
-        DataError: a record has no id, or neither kind.
+        DataError: a record has no id, or neither group of types.
     """
     found: dict[str, dict[str, tuple[str, ...]]] = {}
     for number, record in read_records(path):
         name = record.get("id") or record.get("question_id")
-        if not isinstance(name, str) or not any(kind in record for kind in KINDS):
+        if not isinstance(name, str) or not any(group in record for group in _TYPE_GROUPS):
             remedy = 'Write {"id": "...", "knowledge": ["..."], "reasoning": ["..."]}'
             raise DataError("no id, or no types", file=path, record=number, remedy=remedy)
-        found[name] = {kind: _listed(record.get(kind), path, number) for kind in KINDS}
+        found[name] = {group: _listed(record.get(group), path, number) for group in _TYPE_GROUPS}
     return found
 
 
@@ -143,7 +145,7 @@ def count_types(
     """Count the types of the questions whose ARC-DA id or ARC id is known; a question counts once.
 
     Args:
-        types: what `read_types` gives.
+        types: what `read_types` returns.
         ids: (ARC-DA's id, ARC's id) of each question.
     """
     known = [types.get(name) or types.get(arc_id) for name, arc_id in ids]
@@ -152,30 +154,29 @@ def count_types(
         "questions": len(known),
         "annotated": len(annotated),
         **{
-            kind: dict(Counter(name for entry in annotated for name in entry[kind]).most_common())
-            for kind in KINDS
+            group: dict(Counter(name for entry in annotated for name in entry[group]).most_common())
+            for group in _TYPE_GROUPS
         },
     }
 
 
 def render_types(counts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Write the shares beside each other, a column for each set of questions."""
-    lines = []
-    for kind in KINDS:
-        names = list(dict.fromkeys(name for found in counts.values() for name in found[kind]))
-        lines.append("".join([f"{kind:<36}", *(f"{title:>14}" for title in counts)]))
-        for name in names:
-            cells = [
-                f"{100 * found[kind].get(name, 0) / found['annotated']:.1f}%"
+    """Return the shares beside each other, a column for each set of questions."""
+    rows = []
+    for group in _TYPE_GROUPS:
+        rows.append([group, *counts])
+        for name in dict.fromkeys(name for found in counts.values() for name in found[group]):
+            shares = [
+                f"{100 * found[group].get(name, 0) / found['annotated']:.1f}%"
                 if found["annotated"]
                 else "-"
                 for found in counts.values()
             ]
-            lines.append("".join([f"  {name:<34}", *(f"{cell:>14}" for cell in cells)]))
+            rows.append([f"  {name}", *shares])
     totals = ", ".join(
         f"{title} {found['annotated']} of {found['questions']}" for title, found in counts.items()
     )
-    return "\n".join([*lines, f"questions with types: {totals}"]) + "\n"
+    return f"{render_table(rows)}\nquestions with types: {totals}\n"
 
 
 def _listed(value: Any, path: str, number: int) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Ratings of systems' answers by people: one record a rating, the rubric of Table 2.
+"""Ratings of systems' answers by people: one record per rating, the rubric of Table 2.
 
 In: JSON lines or CSV with system, question_id, rater, rating. Out: `Rating`s. It refuses values
 that the rubric does not have, unless they are experts' partial credit.
@@ -39,7 +39,7 @@ class Rating(NamedTuple):
 
 
 def prediction_sha(prediction: str) -> str:
-    """Name an answer in 16 hex digits, outer spaces aside."""
+    """Return the hash of an answer without outer spaces (16 hex digits)."""
     return hashlib.sha256(prediction.strip().encode()).hexdigest()[:16]
 
 
@@ -83,18 +83,18 @@ def check_ratings(ratings: Iterable[Rating]) -> None:
             )
         answers[item] = sha
     if not seen:
-        raise DataError("holds no rating", remedy="One record a rating: see --help")
+        raise DataError("holds no rating", remedy="Write one record per rating: see --help")
 
 
 def parse_rating(raw: Mapping[str, Any], number: int, *, expert: bool = False) -> Rating:
-    """Read a rating: a word of the rubric, or its figure; experts may give any from 0 to 1.
+    """Parse a rating: a word of the rubric or its value; experts may write any value from 0 to 1.
 
     Raises:
-        DataError: a field is missing, or the rating is no such value.
+        DataError: a field is missing, or the rating is not such a value.
     """
     where = f"number {number}"
     if not isinstance(raw, Mapping):
-        raise DataError("must be an object", record=where, remedy="One record a rating")
+        raise DataError("must be an object", record=where, remedy="Write one record per rating")
     for field in ("system", "question_id", "rater", "rating"):
         if raw.get(field) in (None, ""):
             raise DataError("is missing", record=where, field=field, remedy=_WRITE)
@@ -106,11 +106,13 @@ def parse_rating(raw: Mapping[str, Any], number: int, *, expert: bool = False) -
     value = rating_value(raw["rating"])
     if value is None or not 0.0 <= value <= 1.0:
         problem = f"{raw['rating']!r} is not a rating"
-        remedy = f"Write one of {', '.join(RUBRIC)}, or a figure from 0 to 1"
+        remedy = f"Write one of {', '.join(RUBRIC)}, or a number from 0 to 1"
         raise DataError(problem, record=where, field="rating", remedy=remedy)
     if not expert and value not in RUBRIC.values():
         problem = f"{value} is not in the rubric ({', '.join(map(str, RUBRIC.values()))})"
-        raise DataError(problem, record=where, field="rating", remedy="Experts' figures: expert")
+        raise DataError(
+            problem, record=where, field="rating", remedy="Only experts may write other values"
+        )
     expected = str(raw.get("expected") or "")
     if expected not in ("", "good", "bad"):
         raise DataError("must be good, bad or empty", record=where, field="expected", remedy=_WRITE)
@@ -126,7 +128,7 @@ def parse_rating(raw: Mapping[str, Any], number: int, *, expert: bool = False) -
 
 
 def rating_value(raw: Any) -> float | None:
-    """Give the figure that a word of the rubric or a number means, None for anything else."""
+    """Return the value of a word of the rubric or of a number, None for anything else."""
     if isinstance(raw, str):
         word = " ".join(raw.replace("_", " ").split()).casefold()
         if word in RUBRIC:

@@ -3,7 +3,7 @@
 In: tasks as plain values. Out: spreadsheets (CSV), Label Studio's tasks and projects, Mechanical
 Turk's input tables and designs; and from filled sheets, JSON lines, exports of Label Studio (JSON,
 JSON_MIN, CSV) and Mechanical Turk's results, one `TaskResult` per person and task. Drafts,
-cancelled annotations and rejected assignments are left out. No server and no client is needed.
+withdrawn annotations and rejected assignments are left out. No server and no client is needed.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from twowiki.io.records import read_records
 from twowiki.metric.normalization import normalize_answer
 
 RATINGS = "ratings.jsonl"
-LAYOUT = TaskLayout("task", ("rating",), ("rater",), "--rater")
+_LAYOUT = TaskLayout("task", ("rating",), ("rater",), "--rater")
 INSTRUCTIONS = (
     "<p>Say how far you agree that the answer is right. Other wordings than the known answers may "
     "be right too, and so may other answers. Judge the answer, not its grammar.</p><ul>"
@@ -167,8 +167,8 @@ def read_task_ratings(
     Raises:
         DataError: a task is unknown, no name is given, or a rating is not a word of the rubric.
     """
-    for result in read_results(path, LAYOUT, person=rater):
-        task, text = str(result.data[LAYOUT.id_field]), result.first("rating")
+    for result in read_results(path, _LAYOUT, person=rater):
+        task, text = str(result.data[_LAYOUT.id_field]), result.first("rating")
         entry, person = key.get(task), (result.person or rater).strip()
         number = result.number
         if entry is None:

@@ -39,7 +39,7 @@ CATEGORIES = {
 }
 MOST_ANSWERS = 5
 MOST_CHARACTERS = 200
-LAYOUT = TaskLayout(
+_LAYOUT = TaskLayout(
     "question_id",
     ("answers", "category"),
     ("worker_id", "worker"),
@@ -169,7 +169,7 @@ def read_worker_answers(path: str, *, worker: str = "") -> Iterator[WorkerAnswer
     Raises:
         DataError: the file is of no known sort, or names no worker.
     """
-    for result in read_results(path, LAYOUT, person=worker):
+    for result in read_results(path, _LAYOUT, person=worker):
         yield WorkerAnswer(
             str(result.data["question_id"]),
             result.person,

@@ -274,7 +274,7 @@ def export_review(
 def import_review(
     work: Workspace, path: str, *, reviewer: str, at: str, longest: int, force: bool = False
 ) -> ReviewImport:
-    """Append to the journal what an edited table decides; rows that cannot be carried out are told.
+    """Append to the journal what an edited table decides; report rows that cannot be.
 
     A table of decisions is read back as it is: decisions that the journal has already are skipped.
 

@@ -1,6 +1,6 @@
 """Fold what two spellings of one answer may differ in: scripts, typography, numbers, units.
 
-Used by figures that stand beside the paper's, never instead of them. Text in, tokens out.
+Used by metrics that are reported beside the paper's, never instead of them. Text in, tokens out.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _ONE_BY_ONE = ("CJK UNIFIED", "CJK COMPAT", "HIRAGANA", "KATAKANA")
 
 
 def unicode_words(text: str) -> list[str]:
-    """Cut a text of any script into words.
+    """Split a text of any script into words.
 
     NFKC first (so a subscript two is a 2), then case folding. A word is a run of letters, digits
     and their combining marks; Han and kana characters are words of their own, as they are written
-    without spaces. A text without any letter or digit gives its signs one by one.
+    without spaces. A text without any letter or digit is split into its signs.
     """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     words = list(_runs(folded))
@@ -46,7 +46,7 @@ def unicode_words(text: str) -> list[str]:
 
 
 def fold_tokens(text: str) -> list[str]:
-    """Cut an answer into tokens that keep what matters to science: sign, decimal point, unit.
+    """Split an answer into tokens that keep what matters to science: sign, decimal point, unit.
 
     Folded: case, NFKC, curly quotes, hyphens, thousands separators, `10%` and `10 percent`, `5 °C`
     and `5 degrees Celsius`, number words up to twenty, `O_{2}` and `O2`, articles (not the A of
@@ -76,14 +76,14 @@ def names_letter_a(text: str) -> bool:
 def _runs(text: str) -> Iterator[str]:
     run = ""
     for sign in text:
-        kind = unicodedata.category(sign)[0]
+        category = unicodedata.category(sign)[0]
         alone = ord(sign) > 0x2E7F and unicodedata.name(sign, "").startswith(_ONE_BY_ONE)
-        if run and (alone or kind not in "LNM"):
+        if run and (alone or category not in "LNM"):
             yield run
             run = ""
         if alone:
             yield sign
-        elif kind in "LN" or (kind == "M" and run):
+        elif category in "LN" or (category == "M" and run):
             run += sign
     if run:
         yield run

@@ -46,7 +46,7 @@ def unifiedqa_similarity(option: str, prediction: str) -> float:
 
 
 def robust_similarity(option: str, prediction: str) -> float:
-    """Compare normalised words: 2 for the same words in order, else F1, ROUGE-L as a tie-break."""
+    """Compare normalized words: 2 for the same words in order, else F1, ROUGE-L as a tie-break."""
     if answer_tokens(option) == answer_tokens(prediction):
         return 2.0 if answer_tokens(option) or option.strip() == prediction.strip() else 0.0
     return f1_score(prediction, option) + rouge_l(prediction, option) / 1000

@@ -29,7 +29,7 @@ from twowiki.metric.report import format_score, make_signature, render_table, su
 
 QUESTION_WORDS = ("what", "which", "how", "why", "where", "when", "who", "name")
 PITFALLS = {
-    "order_only": "F1 is 1, but the words stand in another order than in any gold answer",
+    "order_only": "F1 is 1, but the words are in another order than in any gold answer",
     "number_changed": "F1 is 1, but a sign, decimal point or fraction differs",
     "letter_a_lost": "F1 is 1, but a name such as 'vitamin A' lost its A as an article",
     "rouge_blind_gold": "a gold answer has no ASCII letter or digit: ROUGE-L is 0 even if met",

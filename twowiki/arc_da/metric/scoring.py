@@ -42,7 +42,7 @@ def f1_score(prediction: str, gold: str) -> float:
 
 
 def rouge_l(prediction: str, gold: str, *, stemming: bool = True) -> float:
-    """Measure ROUGE-L's F as `rouge_score` does: ASCII words only, stemmed unless told not to."""
+    """Measure ROUGE-L's F as `rouge_score` does: ASCII words only, stemmed by default."""
     words = rouge_tokens if stemming else rouge_words
     return _sequence_f1(words(prediction), words(gold))
 
@@ -58,7 +58,7 @@ def exact_match(prediction: str, gold: str) -> float:
 
 
 def contains(prediction: str, gold: str) -> float:
-    """Whether the gold answer's words stand one after the other in the prediction."""
+    """Return whether the prediction holds the gold answer's words one after the other."""
     inner, outer = answer_tokens(gold), answer_tokens(prediction)
     starts = range(len(outer) - len(inner) + 1)
     return float(
@@ -128,13 +128,13 @@ def answer_tokens(text: str) -> Tokens:
 
 @lru_cache(maxsize=CACHED)
 def rouge_words(text: str) -> Tokens:
-    """Cut into ROUGE's words: runs of ASCII letters and digits, lower case, nothing else."""
+    """Return ROUGE's words: runs of ASCII letters and digits, lower case, nothing else."""
     return tuple(_ASCII_WORD.findall(text.lower()))
 
 
 @lru_cache(maxsize=CACHED)
 def rouge_tokens(text: str) -> Tokens:
-    """Cut into ROUGE's words and stem those of at least four letters."""
+    """Return ROUGE's words and stem those of at least four letters."""
     return tuple(map(_rouge_stems.__getitem__, _ASCII_WORD.findall(text.lower())))
 
 

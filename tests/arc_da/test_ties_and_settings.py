@@ -1,4 +1,4 @@
-"""Figures and their settings: ties, joined options, pooled answers, settings that mean nothing."""
+"""Ties among metrics, gold without right options, and settings that are refused."""
 
 from __future__ import annotations
 
