@@ -33,7 +33,7 @@ _OFFICIAL = itemgetter(
     *("question", "context"),
 )
 _FIELDS = ("answer", "supporting_facts", "evidences")
-_ABSENT = msgspec.Raw()
+_ABSENT, _UNSET = msgspec.Raw(), msgspec.UNSET
 
 
 class GoldRecord(msgspec.Struct, gc=False):
@@ -85,40 +85,39 @@ class GoldReader:
 
     def __iter__(self) -> Iterator[tuple[Gold, GoldRecord | Example]]:
         for record in self.records:
-            if isinstance(record, Example):
-                yield self._add(Gold.of(record), record), record
+            if type(record) is GoldRecord:
+                raw: GoldRecord | Example = record
+                gold = parse_gold(record, self.count, self._labels)
+            elif isinstance(record, Example):
+                raw, gold = record, Gold.of(record)
             else:
-                raw = record if type(record) is GoldRecord else _record_of(record, self.count)
+                raw = _record_of(record, self.count)
                 gold = parse_gold(raw, self.count, self._labels)
+            self.count += 1
+            self.ids[gold.id] = None
+            if raw.answer is _UNSET or raw.evidences is _UNSET or raw.supporting_facts is _UNSET:
                 self._count_lacking(raw)
-                yield self._add(gold, raw), raw
+            if raw.answer is None or raw.answer is _UNSET:
+                self._hidden += 1
+            elif gold.answer or gold.supporting_facts or gold.evidences or raw.question is _ABSENT:
+                self._blank = False
+            if gold.answer_id or gold.evidences_id:
+                self.has_ids = True
+            yield gold, raw
         if not self.count:
             raise DataError("the gold has no record", remedy="Use a split with at least one")
         if self._hidden == self.count or (self._blank and not self._hidden):
             raise DataError(HIDDEN_GOLD)
 
-    def _add(self, gold: Gold, record: GoldRecord | Example) -> Gold:
-        self.count += 1
-        self.ids[gold.id] = None
-        if is_hidden(record):
-            self._hidden += 1
-        elif gold.answer or gold.supporting_facts or gold.evidences or record.question is _ABSENT:
-            self._blank = False
-        if gold.answer_id or gold.evidences_id:
-            self.has_ids = True
-        return gold
-
-    def _count_lacking(self, raw: GoldRecord) -> None:
-        unset = msgspec.UNSET
-        if raw.answer is unset or raw.supporting_facts is unset or raw.evidences is unset:
-            for name in _FIELDS:
-                if getattr(raw, name) is unset:
-                    self.lacking[name] = self.lacking.get(name, 0) + 1
+    def _count_lacking(self, raw: GoldRecord | Example) -> None:
+        for name in _FIELDS:
+            if getattr(raw, name) is _UNSET:
+                self.lacking[name] = self.lacking.get(name, 0) + 1
 
 
 def is_hidden(record: GoldRecord | Example) -> bool:
     """Return whether a record has no gold answer."""
-    return record.answer is None or record.answer is msgspec.UNSET
+    return record.answer is None or record.answer is _UNSET
 
 
 def _record_of(record: Any, number: int) -> GoldRecord:
