@@ -191,7 +191,7 @@ def biggest_step(sizes: Sizes, device: str) -> tuple[bool, str]:
 def padding(sizes: Sizes, device: str) -> tuple[bool, str]:
     """Compare the texts of prompts in batches with those of the same prompts alone (fp32)."""
     from twowiki.text2text.chat_format import Codec
-    from twowiki.text2text.generation import Decoding, generate
+    from twowiki.text2text.generation import GenerationSettings, generate_texts
     from twowiki.text2text.loading import make_tokenizer
     from twowiki.text2text.pairs import pad_inputs
 
@@ -209,7 +209,7 @@ def padding(sizes: Sizes, device: str) -> tuple[bool, str]:
     def speak(numbers: list[int]) -> list[str]:
         inputs = pad_inputs([prompts[number] for number in numbers], PAD)
         inputs = {name: value.to(device) for name, value in inputs.items()}
-        return generate(model, codec, inputs, Decoding(1, sizes.new_tokens))
+        return generate_texts(model, codec, inputs, GenerationSettings(1, sizes.new_tokens))
 
     began, texts = now(device), {}
     for first in range(0, len(order), sizes.prompt_batch):

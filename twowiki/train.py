@@ -27,7 +27,7 @@ from twowiki.training.loop import (
     StepCounts,
     broadcast,
     check_finite,
-    flat,
+    flat_numbers,
     gather_predictions,
     is_over,
     keep_freed_memory,
@@ -198,7 +198,7 @@ def after_step(run: Run, epoch: int, losses: RunningLosses, clock: CpuClock, bar
         record = losses.mean(accelerator) | {"rate": run.optimizer.param_groups[0]["lr"]}
         state.history.append({"step": state.step, **record})
         bar.set_postfix(loss=f"{record['loss']:.3f}")
-        accelerator.log(flat(record), step=state.step)
+        accelerator.log(flat_numbers(record), step=state.step)
     spent = broadcast(accelerator, clock.share(config.max_cpu_minutes) >= 1.0)
     last = spent or state.step >= steps.total
     evaluates = last or (state.step % steps.eval == 0 if steps.eval else epoch_done)
@@ -228,7 +228,7 @@ def evaluate(run: Run) -> None:
     best = note_evaluation(config, state, metrics[config.metric_for_best_model])
     state.history.append({"step": state.step, "epoch": state.epoch, "metrics": metrics})
     accelerator.log({f"validation/{k}": v for k, v in metrics.items()}, step=state.step)
-    known = (*reports.COLUMNS, *reports.FURTHER)
+    known = (*reports.JOINT_COLUMNS, *reports.FURTHER)
     shown = (*(name for name in known if name in metrics), config.metric_for_best_model)
     line = " ".join(f"{name} {metrics[name]:.2f}" for name in dict.fromkeys(shown))
     accelerator.print(f"step {state.step}: {line}{'  (best)' if best else ''}")

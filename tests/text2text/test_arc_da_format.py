@@ -16,12 +16,12 @@ from twowiki.errors import DataError
 from twowiki.text2text.arc_da_format import (
     PRESETS,
     Format,
-    fit_source,
+    fit_question,
+    parse_answer,
     parse_option,
-    parse_output,
-    slots_of,
-    source_text,
-    target_text,
+    parse_slots,
+    render_answer,
+    render_question,
     unifiedqa_normalize,
 )
 from twowiki.text2text.arc_da_instances import draw_answers, draw_items, exclude_leaks, mixed_counts
@@ -74,11 +74,11 @@ ARCDA, MACAW, UQA, PLAIN = (Format(name) for name in PRESETS)
 def test_each_format_byte_by_byte(
     form: Format, options: tuple[str, ...], context: tuple[str, ...], expected: str
 ) -> None:
-    assert source_text("What is\n Ice?", form, options=options, context=context) == expected
+    assert render_question("What is\n Ice?", form, options=options, context=context) == expected
 
 
 def test_unifiedqa_writes_no_line_end() -> None:
-    text = source_text("What is Ice?", UQA, context=["Ice is\nfrozen Water."])
+    text = render_question("What is Ice?", UQA, context=["Ice is\nfrozen Water."])
     assert "\n" not in text
     assert text.count("\\n") == 1
 
@@ -90,14 +90,14 @@ def test_unifiedqa_drops_the_first_and_the_last_quote_of_the_whole_text() -> Non
 
 
 def test_the_best_sentence_first_or_last() -> None:
-    assert source_text("Q?", ARCDA, context=["best", "next"]).endswith("best next")
+    assert render_question("Q?", ARCDA, context=["best", "next"]).endswith("best next")
     last = Format("arcda", order="best_last")
-    assert source_text("Q?", last, context=["best", "next"]).endswith("next best")
+    assert render_question("Q?", last, context=["best", "next"]).endswith("next best")
 
 
 @pytest.mark.parametrize("form", [ARCDA, MACAW, UQA, PLAIN])
 def test_blank_context_is_the_form_without_retrieval(form: Format) -> None:
-    assert source_text("Q?", form, context=["", " \n"]) == source_text("Q?", form)
+    assert render_question("Q?", form, context=["", " \n"]) == render_question("Q?", form)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_blank_context_is_the_form_without_retrieval(form: Format) -> None:
     ],
 )
 def test_targets(form: Format, place: int | None, expected: str) -> None:
-    assert target_text(" The\nSun ", form, position=place) == expected
+    assert render_answer(" The\nSun ", form, position=place) == expected
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_targets(form: Format, place: int | None, expected: str) -> None:
     ],
 )
 def test_reading_an_output(output: str, form: Format, expected: str) -> None:
-    assert parse_output(output, form) == expected
+    assert parse_answer(output, form) == expected
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_reading_an_option(output: str, expected: str) -> None:
 def test_slots_are_read_as_they_were_written(slots: dict[str, str]) -> None:
     plain = {name: " ".join(text.split()).strip(" ;") for name, text in slots.items()}
     written = " ; ".join(f"${name}$ = {text}" for name, text in plain.items())
-    assert slots_of(written) == (plain or {"answer": ""})
+    assert parse_slots(written) == (plain or {"answer": ""})
 
 
 @given(
@@ -159,12 +159,12 @@ def test_whole_sentences_fit_and_the_question_is_never_cut(
     question: str, context: list[str], budget: int, preset: str
 ) -> None:
     form = Format(preset)
-    fitted = fit_source(question, form, context=context, budget=budget, measure=len)
+    fitted = fit_question(question, form, context=context, budget=budget, measure=len)
     told = [text for text in context if text.split()]
-    assert fitted.text == source_text(question, form, context=told[: fitted.fitted])
+    assert fitted.text == render_question(question, form, context=told[: fitted.sentences])
     assert (len(fitted.text) > budget) == fitted.too_long
-    if fitted.fitted < len(told):
-        more = source_text(question, form, context=told[: fitted.fitted + 1])
+    if fitted.sentences < len(told):
+        more = render_question(question, form, context=told[: fitted.sentences + 1])
         assert len(more) > budget
 
 
@@ -172,7 +172,7 @@ def test_unknown_formats_are_refused() -> None:
     with pytest.raises(DataError, match="arcda, macaw, unifiedqa, plain"):
         Format("t5").checked()
     with pytest.raises(DataError, match="no letter"):
-        source_text("Q?", ARCDA, options=["x"] * 27)
+        render_question("Q?", ARCDA, options=["x"] * 27)
 
 
 def test_a_draw_depends_on_seed_id_and_epoch_alone() -> None:
@@ -256,7 +256,7 @@ def test_on_the_real_questions_gold_answers_stay_out_and_one_text_is_in_both_spl
         len(draw_answers(q.question_id, q.answers)) for q in splits["train"]
     )
     for question in splits["dev"]:
-        written = source_text(question.question, ARCDA)
+        written = render_question(question.question, ARCDA)
         for answer in question.answers:
             inside = re.sub(r"\s+", " ", answer).strip() in written
             assert not inside or answer.strip() in re.sub(r"\s+", " ", question.question)

@@ -12,7 +12,7 @@ import torch
 from tests.arc_da_files import read_lines, write_lines
 from tests.text_runs import read, run_training
 from twowiki.cli.main import main
-from twowiki.text2text import loading as backbones
+from twowiki.text2text import loading
 from twowiki.text2text.loading import make_tokenizer
 from twowiki.text2text.prediction import LoadOptions
 
@@ -69,8 +69,8 @@ def write_gguf(path: Path) -> Path:
 @pytest.mark.slow
 def test_a_quantised_file_is_asked_trained_saved_and_asked_again(tmp_path: Path) -> None:
     path = write_gguf(tmp_path / "small.gguf")
-    assert backbones.place_of(str(tmp_path)).gguf == "small.gguf"
-    loaded = backbones.load_model(str(path), LoadOptions())
+    assert loading.find_model(str(tmp_path)).gguf == "small.gguf"
+    loaded = loading.load_text_model(str(path), LoadOptions())
     assert all(one.dtype == torch.float32 for one in loaded.parameters())
     questions = [
         {"question_id": f"ARCEZ_{n}", "question": f"What melts ice {n}?", "answers": ["heat"]}

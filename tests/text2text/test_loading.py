@@ -12,9 +12,9 @@ import torch
 
 from tests.text_models import TEXTS, config, model_of, pairs, tokenizer
 from twowiki.errors import DataError
-from twowiki.text2text import loading as backbones
+from twowiki.text2text import loading
 from twowiki.text2text.chat_format import Codec
-from twowiki.text2text.generation import Decoding, generate
+from twowiki.text2text.generation import GenerationSettings, generate_texts
 from twowiki.text2text.pairs import TextCollator, encode_pairs
 from twowiki.training.adapters import add_adapters, save_merged
 
@@ -45,7 +45,7 @@ def test_a_missing_model_is_one_sentence(
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.json").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=says) as raised:
-        backbones.load_model(str(make(tmp_path)), config())
+        loading.load_text_model(str(make(tmp_path)), config())
     assert "Traceback" not in str(raised.value)
     assert "\n" not in str(raised.value)
 
@@ -67,7 +67,7 @@ def test_adapters_are_worked_in_when_saved_and_leave_the_model_alone(tmp_path: P
         save_merged(adapted, tmp_path / name)
         made.save_pretrained(tmp_path / name)
         assert all(torch.equal(before[n], p) for n, p in adapted.state_dict().items())
-        loaded = backbones.load_model(str(tmp_path / name), config()).eval()
+        loaded = loading.load_text_model(str(tmp_path / name), config()).eval()
         inputs: dict[str, Any] = {"input_ids": torch.tensor([[5, 6, 7]])}
         if kind == "seq2seq":
             inputs["decoder_input_ids"] = torch.tensor([[0, 5]])
@@ -120,10 +120,10 @@ def test_every_family_is_loaded_learns_and_speaks(tmp_path: Path, family: str, k
     made = tokenizer(ends=kind == "seq2seq")
     small(family, len(made)).save_pretrained(tmp_path / "model")
     made.save_pretrained(tmp_path / "model")
-    place, options = str(tmp_path / "model"), config()
-    assert backbones.kind_of(backbones.read_config(place, options)) == kind
-    codec = Codec(backbones.load_tokenizer(place, options), kind)
-    model = backbones.load_model(place, options, dropout=0.0)
+    source, options = str(tmp_path / "model"), config()
+    assert loading.model_kind(loading.read_model_config(source, options)) == kind
+    codec = Codec(loading.load_tokenizer(source, options), kind)
+    model = loading.load_text_model(source, options, dropout=0.0)
     encoded = encode_pairs(pairs(), codec, tmp_path, "key", longest_target=9, what="x")
     batch = TextCollator(codec, training=True)(list(encoded))
     loss = model.train()(**batch, use_cache=False).loss
@@ -131,7 +131,7 @@ def test_every_family_is_loaded_learns_and_speaks(tmp_path: Path, family: str, k
     assert torch.isfinite(loss)
     asked = TextCollator(codec, training=False)([encoded[0], encoded[2]])
     for beams in (1, 2):
-        assert len(generate(model.eval(), codec, asked, Decoding(beams, 4))) == 2
+        assert len(generate_texts(model.eval(), codec, asked, GenerationSettings(beams, 4))) == 2
 
 
 def test_a_checkpoint_in_the_old_layout_is_loaded(tmp_path: Path) -> None:
@@ -155,9 +155,9 @@ def test_a_checkpoint_in_the_old_layout_is_loaded(tmp_path: Path) -> None:
     written = {**shape.to_dict(), "architectures": ["T5ForConditionalGeneration"]}
     written |= {"decoder_start_token_id": 0}
     (folder / "config.json").write_text(json.dumps(written), encoding="utf-8")
-    codec = Codec(backbones.load_tokenizer(str(folder), config()), "seq2seq")
+    codec = Codec(loading.load_tokenizer(str(folder), config()), "seq2seq")
     ids = codec.prompt_ids("What melts ice? \\n")
     assert ids[-1] == codec.end_ids[0] == 1
     assert codec.tokenizer.unk_token_id in ids  # the backslash is in no such vocabulary
-    loaded = backbones.load_model(str(folder), config())
+    loaded = loading.load_text_model(str(folder), config())
     assert torch.equal(loaded.get_input_embeddings().weight, model.get_input_embeddings().weight)

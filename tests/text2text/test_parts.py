@@ -13,10 +13,11 @@ from tests.arc_da_files import write_lines
 from tests.text_models import TEXTS, config, model_of, pairs, tokenizer
 from twowiki.errors import DataError
 from twowiki.io.journal import Journal
+from twowiki.models.labels import IGNORED
 from twowiki.text2text import generation
 from twowiki.text2text.arc_da import read_splits
-from twowiki.text2text.chat_format import IGNORED, Codec, read_format
-from twowiki.text2text.generation import Decoding, generate
+from twowiki.text2text.chat_format import Codec, read_text_format
+from twowiki.text2text.generation import GenerationSettings, generate_texts
 from twowiki.text2text.pairs import Pair, TextCollator, encode_pairs
 from twowiki.training.loaders import BucketBatchSampler, NumberedCollator
 
@@ -103,9 +104,9 @@ def test_padding_and_batches_change_no_text(
     asked = [Pair(n, 0, text, "") for n, text in enumerate([*TEXTS, "one", "two things"])]
     encoded = encode_pairs(asked, codec, tmp_path, "key", longest_target=9, what="x")
     collate = NumberedCollator(encoded, TextCollator(codec, training=False))
-    for decoding in (Decoding(1, 6), Decoding(3, 6)):
-        together = generate(model, codec, collate(range(5)), decoding)
-        alone = [generate(model, codec, collate([n]), decoding)[0] for n in range(5)]
+    for decoding in (GenerationSettings(1, 6), GenerationSettings(3, 6)):
+        together = generate_texts(model, codec, collate(range(5)), decoding)
+        alone = [generate_texts(model, codec, collate([n]), decoding)[0] for n in range(5)]
         assert together == alone
         real, calls = model.generate, []
 
@@ -116,7 +117,7 @@ def test_padding_and_batches_change_no_text(
             return real(**inputs)
 
         monkeypatch.setattr(model, "generate", scarce)
-        assert generate(model, codec, collate(range(5)), decoding) == together
+        assert generate_texts(model, codec, collate(range(5)), decoding) == together
         assert calls == [5, 2, 3, 1, 2]
         monkeypatch.undo()
 
@@ -126,13 +127,13 @@ def test_a_checkpoints_own_generation_settings_move_nothing(tmp_path: Path) -> N
     codec, model = Codec(made, "seq2seq"), model_of("tiny-t5", made)
     batch = {"input_ids": torch.tensor([codec.prompt_ids("What melts ice?")])}
     batch["attention_mask"] = torch.ones_like(batch["input_ids"])
-    plain = generate(model, codec, batch, Decoding(2, 6))
+    plain = generate_texts(model, codec, batch, GenerationSettings(2, 6))
     for name, value in (
         ("repetition_penalty", 9.0), ("no_repeat_ngram_size", 1), ("min_length", 5),
         ("length_penalty", -3.0), ("temperature", 0.3), ("do_sample", True), ("max_length", 3),
     ):  # fmt: skip
         setattr(model.generation_config, name, value)
-    assert generate(model, codec, batch, Decoding(2, 6)) == plain
+    assert generate_texts(model, codec, batch, GenerationSettings(2, 6)) == plain
 
 
 def test_one_input_too_many_for_the_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,10 +146,10 @@ def test_one_input_too_many_for_the_memory_is_said(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(model, "generate", scarce)
     batch = {"input_ids": torch.ones(1, 7).long(), "attention_mask": torch.ones(1, 7).long()}
     with pytest.raises(DataError, match="an input of 7 tokens does not fit"):
-        generate(model, Codec(made, "seq2seq"), batch, Decoding())
+        generate_texts(model, Codec(made, "seq2seq"), batch, GenerationSettings())
     monkeypatch.setattr(model, "generate", lambda **_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        generate(model, Codec(made, "seq2seq"), batch, Decoding())
+        generate_texts(model, Codec(made, "seq2seq"), batch, GenerationSettings())
     assert not generation._is_memory(RuntimeError("shapes differ"))
 
 
@@ -185,12 +186,12 @@ def test_t5_in_fp16_is_refused_unless_forced(source: str, monkeypatch: pytest.Mo
 
 
 def test_a_models_format_is_read_or_refused(tmp_path: Path) -> None:
-    assert read_format(str(tmp_path)) is None
+    assert read_text_format(str(tmp_path)) is None
     (tmp_path / "text_format.json").write_text('{"task": "arc_da"}', encoding="utf-8")
-    assert read_format(str(tmp_path)) == {"task": "arc_da"}
+    assert read_text_format(str(tmp_path)) == {"task": "arc_da"}
     (tmp_path / "text_format.json").write_text("[]", encoding="utf-8")
     with pytest.raises(DataError, match="no format of a model"):
-        read_format(str(tmp_path))
+        read_text_format(str(tmp_path))
 
 
 def question(record: str, split: str = "TRAIN", answers: list[str] | None = None) -> dict[str, Any]:

@@ -25,9 +25,9 @@ from twowiki.llm.prompts import (
 )
 from twowiki.text2text import prediction as asking
 from twowiki.text2text.arc_da_format import Format
-from twowiki.text2text.chat_format import Codec, write_format
+from twowiki.text2text.chat_format import Codec, write_text_format
 from twowiki.text2text.loading import make_model, make_tokenizer
-from twowiki.text2text.prompting import ArcDaBooklet, TwoWikiBooklet, shortened
+from twowiki.text2text.prompting import ArcDaPrompts, TwoWikiPrompts, shortened
 
 TEMPLATE = (
     "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>\n{% endfor %}"
@@ -168,15 +168,15 @@ def test_a_run_that_was_cut_off_goes_on_with_the_same_bytes(
     whole, broken = tmp_path / "whole.json", tmp_path / "broken.json"
     flags = ("--batch-size", 2)
     assert predict(causal, dev, whole, *flags) == 0
-    real, calls = asking.generate, [0]
+    real, calls = asking.generate_texts, [0]
 
-    def generate(*given: Any) -> list[str]:
+    def generate_texts(*given: Any) -> list[str]:
         calls[0] += 1
         if calls[0] == 2:
             raise KeyboardInterrupt
         return real(*given)
 
-    monkeypatch.setattr(asking, "generate", generate)
+    monkeypatch.setattr(asking, "generate_texts", generate_texts)
     assert predict(causal, dev, broken, *flags) == 130
     assert not broken.exists()
     kept = Path(f"{broken}.outputs.jsonl")
@@ -233,7 +233,7 @@ def test_outputs_of_multihop_questions_become_official_predictions() -> None:
         "supporting_facts": [list(fact) for fact in example.supporting_facts],
         "evidences": [list(triple) for triple in example.evidences],
     }
-    prompted = TwoWikiBooklet([example], "full-context", trained=False)
+    prompted = TwoWikiPrompts([example], "full-context", trained=False)
     said = prompted.predictions({example.id: f"Sure! ```json\n{json.dumps(gold)}\n```"})
     official = to_official(example)
     assert said["answer"][example.id] == official["answer"]
@@ -253,7 +253,7 @@ def test_a_model_that_was_trained_here_is_asked_in_its_own_format(
 
     model = Path(copytree(seq2seq, tmp_path / "model"))
     form = Format("macaw")
-    write_format(model, {"task": "arc_da", **form._asdict(), "max_source_length": 60,
+    write_text_format(model, {"task": "arc_da", **form._asdict(), "max_source_length": 60,
                          "max_new_tokens": 3, "num_beams": 2})  # fmt: skip
     out = tmp_path / "said.json"
     assert main(["predict", str(model), str(dev), str(out), "--task", "arc_da"]) == 0
@@ -265,7 +265,7 @@ def test_a_model_that_was_trained_here_is_asked_in_its_own_format(
     assert "was trained on arc_da, not on two_wiki" in capsys.readouterr().err
     assert predict(model, dev, out, "--shots", 1, "--shots-from", dev) == 2
     assert "takes no demonstrations" in capsys.readouterr().err
-    write_format(model, {"task": "two_wiki", "max_source_length": 4000})
+    write_text_format(model, {"task": "two_wiki", "max_source_length": 4000})
     data = tmp_path / "dev.json"
     data.write_text(json.dumps([to_official(EXAMPLES[0])]), encoding="utf-8")
     assert predict(model, data, tmp_path / "two.json", task="two_wiki") == 0
@@ -280,14 +280,14 @@ def test_long_prompts_lose_demonstrations_then_sentences(causal: Path) -> None:
     question = Question("q", None, "What melts ice?", ("heat",))
     shots = [Question(f"t{n}", None, f"Solved question {n}?", ("sun",)) for n in range(3)]
     told = {"q": [f"Sentence number {n} about ice." for n in range(6)]}
-    booklet = ArcDaBooklet([question], told, None, sentences=6, shots=shots)
+    prompt_set = ArcDaPrompts([question], told, None, sentences=6, shots=shots)
 
     def fitted(budget: int) -> tuple[int, int, bool]:
-        one = booklet.prompts(codec, budget)[0]
+        one = prompt_set.prompts(codec, budget)[0]
         assert one.too_long == (len(codec.prompt_ids(one.source)) > budget)
         return one.shots, one.sentences, one.too_long
 
-    whole = len(codec.prompt_ids(booklet.prompts(codec, 10_000)[0].source))
+    whole = len(codec.prompt_ids(prompt_set.prompts(codec, 10_000)[0].source))
     assert fitted(whole) == (3, 6, False)
     assert fitted(whole - 1) == (2, 6, False)
     shortest = [fitted(budget) for budget in range(20, whole, 10)]

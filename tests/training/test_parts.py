@@ -360,7 +360,7 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_curves_and_tables_are_made_of_any_history(tmp_path: Path) -> None:
-    metrics = dict.fromkeys(reports.COLUMNS, 12.345)
+    metrics = dict.fromkeys(reports.JOINT_COLUMNS, 12.345)
     history = [
         {"step": 1, "loss": 2.0, "losses": {"span": 1.0}, "rate": 0.1},
         {"step": 1, "epoch": 0, "metrics": metrics},

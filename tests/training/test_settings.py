@@ -18,9 +18,9 @@ from twowiki.training.settings import (
     EncoderArguments,
     config_names,
     find_config,
-    steps_of,
+    step_count,
 )
-from twowiki.training.task import TASKS, make_task, read_settings, settings_class
+from twowiki.training.task import TASK_CLASSES, make_task, read_settings, settings_class
 
 ENCODER = ["--task", "encoder", "--model_name_or_path", "b"]
 ARC_DA = ["--task", "arc_da", "--data_dir", "x"]
@@ -76,7 +76,7 @@ def test_former_names_of_settings_are_refused_with_the_new_one(old: str, tmp_pat
 
 
 def test_former_names_lead_to_settings_that_exist() -> None:
-    classes = [settings_class(task, None) for task in TASKS]
+    classes = [settings_class(task, None) for task in TASK_CLASSES]
     known = {one.name for cls in classes for one in fields(cls)}
     assert not known & set(RENAMED)
     for new in [new for old, new in RENAMED.items() if old != "model_options"]:
@@ -166,7 +166,7 @@ def test_the_options_of_a_model_are_settings_with_its_types_and_defaults(kind: s
 
 
 def test_step_counts_below_one_are_shares_of_all_steps() -> None:
-    assert [steps_of(value, 40) for value in (0, 0.1, 0.001, 1, 30.0)] == [0, 4, 1, 1, 30]
+    assert [step_count(value, 40) for value in (0, 0.1, 0.001, 1, 30.0)] == [0, 4, 1, 1, 30]
 
 
 def test_configurations_are_found_by_name_and_by_file(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_configurations_are_found_by_name_and_by_file(tmp_path: Path) -> None:
         find_config("absent")
 
 
-@pytest.mark.parametrize("task", sorted(TASKS))
+@pytest.mark.parametrize("task", sorted(TASK_CLASSES))
 def test_help_lists_every_setting_in_groups_without_heavy_libraries(task: str) -> None:
     code = (
         "import sys; from twowiki.train import main\n"

@@ -15,8 +15,8 @@ from twowiki.io.arguments import argument, positional, settings_of
 from twowiki.io.files import write_json, write_json_lines
 
 if TYPE_CHECKING:
-    from twowiki.text2text.prediction import Speaker
-    from twowiki.text2text.prompting import Booklet
+    from twowiki.text2text.prediction import TextGenerator
+    from twowiki.text2text.prompting import PromptSet
 
 TEXT = "text-to-text and language models (with --task)"
 QUESTIONS_PER_BATCH = 8
@@ -70,42 +70,49 @@ class PredictOptions(PromptOptions):
 
 def predict_with_text(options: PredictOptions) -> int:
     """Predict with a text-to-text or language model; return the exit code."""
-    from twowiki.text2text.generation import Decoding
-    from twowiki.text2text.prediction import LoadOptions, ask_all, load_speaker, longest_prompt
+    from twowiki.text2text.generation import GenerationSettings
+    from twowiki.text2text.prediction import (
+        LoadOptions,
+        generate_all,
+        load_generator,
+        longest_prompt,
+    )
 
     _check(options)
     loading = settings_of(LoadOptions, options, device=options.device or "")
-    speaker = load_speaker(str(options.model), loading)
-    form = speaker.form or {}
+    generator = load_generator(str(options.model), loading)
+    form = generator.form or {}
     usual = form.get("max_new_tokens", 256 if options.task == "two_wiki" else 32)
-    decoding = Decoding(
+    decoding = GenerationSettings(
         options.num_beams or form.get("num_beams", 1), options.max_new_tokens or usual
     )
-    questions, booklet = _read_questions(options, speaker)
+    questions, prompt_set = _read_questions(options, generator)
     wanted = options.max_prompt_tokens or form.get("max_source_length", 0)
-    records = ask_all(
-        speaker,
-        booklet,
+    records = generate_all(
+        generator,
+        prompt_set,
         Path(f"{options.out}.outputs.jsonl"),
         decoding,
         batch_size=options.batch_size or QUESTIONS_PER_BATCH,
-        budget=longest_prompt(speaker, decoding, wanted),
+        budget=longest_prompt(generator, decoding, wanted),
         restart=options.restart,
     )
-    predictions = booklet.predictions({name: one["output"] for name, one in records.items()})
+    predictions = prompt_set.predictions({name: one["output"] for name, one in records.items()})
     _write(options, predictions)
-    _print_counts(options, booklet, records)
+    _print_counts(options, prompt_set, records)
     _print_scores(options, questions, predictions)
     return 0
 
 
-def _read_questions(options: PredictOptions, speaker: Speaker) -> tuple[list[Any], Booklet]:
+def _read_questions(
+    options: PredictOptions, generator: TextGenerator
+) -> tuple[list[Any], PromptSet]:
     """Return the questions and their prompts.
 
     Raises:
         DataError: the model was trained on the other data set, or there are no questions.
     """
-    trained = speaker.form
+    trained = generator.form
     if trained is not None and trained["task"] != options.task:
         problem = f"was trained on {trained['task']}, not on {options.task}"
         raise DataError(problem, file=options.model, field="task")
@@ -116,12 +123,12 @@ def _read_questions(options: PredictOptions, speaker: Speaker) -> tuple[list[Any
     return read(options, trained)
 
 
-def _read_arc_da(options: PredictOptions, trained: Any) -> tuple[list[Any], Booklet]:
+def _read_arc_da(options: PredictOptions, trained: Any) -> tuple[list[Any], PromptSet]:
     from twowiki.arc_da.sources import find_question_splits, read_gold_questions
     from twowiki.llm.prompts import draw_science_shots
     from twowiki.retrieval.arc_da_contexts import read_contexts
     from twowiki.text2text.arc_da_format import Format
-    from twowiki.text2text.prompting import ArcDaBooklet
+    from twowiki.text2text.prompting import ArcDaPrompts
 
     splits = find_question_splits(options.data)
     if options.split is None and len(splits) > 1:
@@ -138,14 +145,14 @@ def _read_arc_da(options: PredictOptions, trained: Any) -> tuple[list[Any], Book
     for name in options.contexts:
         contexts |= read_contexts(name)
     form = trained and Format(trained["preset"], trained["mc_target"], trained["order"]).checked()
-    booklet = ArcDaBooklet(questions, contexts, form, sentences=options.sentences, shots=shots)
-    return questions, booklet
+    prompt_set = ArcDaPrompts(questions, contexts, form, sentences=options.sentences, shots=shots)
+    return questions, prompt_set
 
 
-def _read_two_wiki(options: PredictOptions, trained: Any) -> tuple[list[Any], Booklet]:
+def _read_two_wiki(options: PredictOptions, trained: Any) -> tuple[list[Any], PromptSet]:
     from twowiki.data.sources import examples_of
     from twowiki.llm.prompts import draw_shots
-    from twowiki.text2text.prompting import TwoWikiBooklet
+    from twowiki.text2text.prompting import TwoWikiPrompts
 
     config = options.config
     examples = list(islice(examples_of(options.data, config, options.split), options.limit))
@@ -155,8 +162,8 @@ def _read_two_wiki(options: PredictOptions, trained: Any) -> tuple[list[Any], Bo
     ids = {example.id for example in examples}
     others = [example for example in pool if example.id not in ids]
     shots = draw_shots(others, options.shots, options.seed)
-    booklet = TwoWikiBooklet(examples, options.form, trained=trained is not None, shots=shots)
-    return examples, booklet
+    prompt_set = TwoWikiPrompts(examples, options.form, trained=trained is not None, shots=shots)
+    return examples, prompt_set
 
 
 def _check(options: PredictOptions) -> None:
@@ -178,9 +185,9 @@ def _write(options: PredictOptions, predictions: dict[str, Any]) -> None:
 
 
 def _print_counts(
-    options: PredictOptions, booklet: Booklet, records: dict[str, dict[str, Any]]
+    options: PredictOptions, prompt_set: PromptSet, records: dict[str, dict[str, Any]]
 ) -> None:
-    lines = [f"{options.out}: {len(records)} predictions ({booklet.style})"]
+    lines = [f"{options.out}: {len(records)} predictions ({prompt_set.style})"]
     long = [name for name, one in records.items() if one["too_long"]]
     if long:
         lines.append(f"too long for the model, not asked: {len(long)} (first: {long[0]})")

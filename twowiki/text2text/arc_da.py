@@ -31,10 +31,10 @@ from twowiki.io.stages import key_of
 from twowiki.retrieval.arc_da_contexts import read_contexts
 from twowiki.text2text.arc_da_format import (
     Format,
-    fit_source,
+    fit_question,
+    parse_answer,
     parse_option,
-    parse_output,
-    target_text,
+    render_answer,
 )
 from twowiki.text2text.arc_da_instances import draw_answers, draw_items, exclude_leaks, mixed_counts
 from twowiki.text2text.pairs import Pair
@@ -53,7 +53,7 @@ class ArcDaTask(TextTask):
         config: the run's settings.
     """
 
-    data: Splits
+    data: ArcDaSplits
 
     def __init__(self, config: ArcDaArguments) -> None:
         super().__init__(config)
@@ -145,7 +145,7 @@ class ArcDaTask(TextTask):
         """Score answers by F1 and ROUGE-L, options by accuracy."""
         questions = {one.question_id: one for one in self.evaluated.questions}
         answers = {
-            one: parse_output(predicted[number], self.form) for number, one in enumerate(questions)
+            one: parse_answer(predicted[number], self.form) for number, one in enumerate(questions)
         }
         scored = score_system(questions, answers)
         report = summarize_system(scored, ArcDaSettings(resamples=RESAMPLES))
@@ -247,12 +247,12 @@ class ArcDaTask(TextTask):
         return "\n".join([*lines, f"\n{metrics}  {scores['signature']}"])
 
     def _written(
-        self, item: Item, split: QuestionSplit, *, fit: bool = True
+        self, item: AnyQuestion, split: QuestionSplit, *, fit: bool = True
     ) -> tuple[str, tuple[str, ...]]:
         """Return a question's input, with the notes that are counted."""
         direct = isinstance(item, Question)
         context = split.context_of(item, self.config.sentences)
-        fitted = fit_source(
+        fitted = fit_question(
             item.question if isinstance(item, Question) else item.stem,
             self.form,
             options=() if direct else [choice.text for choice in item.choices],
@@ -261,14 +261,14 @@ class ArcDaTask(TextTask):
             measure=self.codec.measure if fit else lambda _: 0,
         )
         notes = ["question is longer than the longest input"] if fitted.too_long else []
-        notes += ["context is cut"] if fitted.fitted < len(context) else []
-        return fitted.text, (*notes, f"{fitted.fitted} sentences of context")
+        notes += ["context is cut"] if fitted.sentences < len(context) else []
+        return fitted.text, (*notes, f"{fitted.sentences} sentences of context")
 
-    def _targets(self, item: Item) -> list[str]:
+    def _targets(self, item: AnyQuestion) -> list[str]:
         if isinstance(item, Question):
-            return list(dict.fromkeys(target_text(answer, self.form) for answer in item.answers))
+            return list(dict.fromkeys(render_answer(answer, self.form) for answer in item.answers))
         position = [choice.label for choice in item.choices].index(item.answer_key or "")
-        return [target_text(item.choices[position].text, self.form, position=position)]
+        return [render_answer(item.choices[position].text, self.form, position=position)]
 
     def _rows(self, scored: SystemScores, predicted: Mapping[Any, Any]) -> list[dict[str, Any]]:
         """Return one row per question: texts, metrics, the output, the number of sentences."""
@@ -286,7 +286,7 @@ class ArcDaTask(TextTask):
         ]
 
 
-Item = Question | MultipleChoice
+AnyQuestion = Question | MultipleChoice
 Sentences = Mapping[str, Sequence[str]]
 
 
@@ -298,11 +298,11 @@ class QuestionSplit(NamedTuple):
     contexts: Sentences
     mc_contexts: Sentences
 
-    def items(self) -> list[Item]:
+    def items(self) -> list[AnyQuestion]:
         """Return all questions, direct answers first."""
         return [*self.questions, *self.multiple_choice]
 
-    def context_of(self, item: Item, most: int) -> list[str]:
+    def context_of(self, item: AnyQuestion, most: int) -> list[str]:
         """Return a question's sentences, best first."""
         found = self.contexts if isinstance(item, Question) else self.mc_contexts
         return list(found.get(item.question_id, ()))[:most]
@@ -318,7 +318,7 @@ class QuestionSplit(NamedTuple):
         return key_of({"questions": questions, "choice": choice, "context": contexts})
 
 
-class Splits(NamedTuple):
+class ArcDaSplits(NamedTuple):
     """Both splits, and the ids of training questions that were found to leak, by reason."""
 
     training: QuestionSplit
@@ -326,7 +326,7 @@ class Splits(NamedTuple):
     leaks: dict[str, list[str]]
 
 
-def read_splits(config: ArcDaArguments) -> Splits:
+def read_splits(config: ArcDaArguments) -> ArcDaSplits:
     """Read both splits, keep what is evaluated out of the training, read the sentences.
 
     Raises:
@@ -347,7 +347,7 @@ def read_splits(config: ArcDaArguments) -> Splits:
     mc_contexts = contexts
     if config.mc_contexts and config.arc:
         mc_contexts = _contexts(config.mc_contexts, [*choice[0], *choice[1]], direct=False)
-    return Splits(
+    return ArcDaSplits(
         QuestionSplit(guarded.questions, guarded.multiple_choice, contexts, mc_contexts),
         QuestionSplit(validation, choice[1], contexts, mc_contexts),
         guarded.dropped,
@@ -374,7 +374,7 @@ def _multiple_choice(config: ArcDaArguments) -> tuple[list[MultipleChoice], list
     return train[: config.max_train_samples or None], dev[: config.max_eval_samples or None]
 
 
-def _contexts(names: Sequence[str], items: Sequence[Item], *, direct: bool) -> Sentences:
+def _contexts(names: Sequence[str], items: Sequence[AnyQuestion], *, direct: bool) -> Sentences:
     """Read sentences of files; options must not have helped where a direct answer is wanted."""
     found: dict[str, Sequence[str]] = {}
     for name in names:

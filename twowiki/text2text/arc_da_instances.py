@@ -19,7 +19,7 @@ MIXINGS = ("equal", "proportional", "temperature")
 LEAKS = ("drop", "error", "keep")
 _WORD = re.compile(r"\w+")
 
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 
 
 class Guarded(NamedTuple):
@@ -31,8 +31,8 @@ class Guarded(NamedTuple):
 
 
 def draw_answers(
-    question_id: str, answers: Sequence[Item], *, limit: int = N_A, seed: int = 0, epoch: int = 0
-) -> list[Item]:
+    question_id: str, answers: Sequence[_Item], *, limit: int = N_A, seed: int = 0, epoch: int = 0
+) -> list[_Item]:
     """Draw answers to train on, without replacement, in the data's order.
 
     Args:
@@ -74,7 +74,7 @@ def mixed_counts(
     return direct, max(1, round(direct * (choice / direct) ** power))
 
 
-def draw_items(items: Sequence[Item], count: int, rng: Random) -> list[Item]:
+def draw_items(items: Sequence[_Item], count: int, rng: Random) -> list[_Item]:
     """Draw a number of items: whole passes over them, then a sample without replacement."""
     if not items:
         return []
@@ -111,8 +111,8 @@ def exclude_leaks(
     texts = {_words(item) for item in held_out} - {()}
     dropped: dict[str, list[str]] = {}
 
-    def kept(items: Iterable[Item]) -> list[Item]:
-        found: list[Item] = []
+    def kept(items: Iterable[_Item]) -> list[_Item]:
+        found: list[_Item] = []
         for item in items:
             reason = _leak(item, ids, texts)  # type: ignore[arg-type]
             if reason:

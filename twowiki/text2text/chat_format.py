@@ -1,8 +1,8 @@
-"""Texts to token ids and back, the same way in training, evaluation and prediction.
+"""Texts to token ids and back, in the same way in training, evaluation and prediction.
 
 An encoder-decoder reads the text as it is. A language model reads it as the user's turn of its
-chat template, or followed by a line end where it has none, and its target ends with the mark that
-ends its turn. The format that a model was trained with is kept with it in `text_format.json`.
+chat template, or followed by a line end where it has none, and its target ends with the token
+that ends its turn. The format that a model was trained with is kept with it in `text_format.json`.
 """
 
 from __future__ import annotations
@@ -17,17 +17,16 @@ from twowiki.io.files import write_json
 from twowiki.text2text.loading import SEQ2SEQ
 
 FORMAT_FILE = "text_format.json"
-IGNORED = -100
 _PROBE = "ready"
 
 
 class Codec:
-    """A tokenizer with what a kind of model needs around a text.
+    """A tokenizer, with what a kind of model has around a text.
 
     Args:
         tokenizer: the model's.
         kind: `seq2seq` or `causal`.
-        chat: `auto` uses the chat template if there is one, `yes` asks for one, `no` uses none.
+        chat: `auto` uses the chat template if there is one, `yes` requires it, `no` uses none.
     """
 
     def __init__(self, tokenizer: Any, kind: str, chat: str = "auto") -> None:
@@ -39,7 +38,7 @@ class Codec:
         self.end_ids = self._end_ids()
 
     def prompt_text(self, source: str | Sequence[Mapping[str, str]]) -> str:
-        """Write the text that the model reads; messages need a chat template."""
+        """Return the text that the model reads; messages need a chat template."""
         if not self.uses_chat:
             if not isinstance(source, str):
                 raise ValueError("messages without a chat template")
@@ -58,7 +57,7 @@ class Codec:
         return ids
 
     def target_ids(self, target: str) -> list[int]:
-        """Encode what the model is to say, with the mark that ends it."""
+        """Encode a target, with the token that ends it."""
         ids = list(self.tokenizer(target, add_special_tokens=False)["input_ids"])
         return [*ids, *self.end_ids[:1]]
 
@@ -67,29 +66,29 @@ class Codec:
         return len(self.prompt_ids(source))
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Give the text of what a model said, up to its end mark; -100 is no token."""
-        said: list[int] = []
+        """Return the text of generated ids, up to the end token; -100 is not a token."""
+        kept: list[int] = []
         for one in ids:
             if one in self.end_ids:
                 break
             if one >= 0:
-                said.append(int(one))
-        return str(self.tokenizer.decode(said, skip_special_tokens=True)).strip()
+                kept.append(int(one))
+        return str(self.tokenizer.decode(kept, skip_special_tokens=True)).strip()
 
     def _end_ids(self) -> list[int]:
-        """Give the marks that end an output, the one to train on first."""
+        """Return the tokens that end an output, the one to train on first."""
         ends = [] if self.tokenizer.eos_token_id is None else [self.tokenizer.eos_token_id]
         if not self.uses_chat:
             return ends
-        asked = [{"role": "user", "content": "?"}]
-        whole = self._render([*asked, {"role": "assistant", "content": _PROBE}])
+        question = [{"role": "user", "content": "?"}]
+        whole = self._render([*question, {"role": "assistant", "content": _PROBE}])
         after = whole.rpartition(_PROBE)[2].strip()
         ids = self.tokenizer(after, add_special_tokens=False)["input_ids"] if after else []
         special = [one for one in ids if one in self.tokenizer.all_special_ids]
         return list(dict.fromkeys([*special[:1], *ends]))
 
     def _render(self, messages: Sequence[Mapping[str, str]], **options: Any) -> str:
-        # Templates of models that think aloud leave that out on request; others ignore the word.
+        # templates of reasoning models leave the reasoning out on request; others ignore the option
         return str(
             self.tokenizer.apply_chat_template(
                 list(messages), tokenize=False, enable_thinking=False, **options
@@ -97,13 +96,13 @@ class Codec:
         )
 
 
-def write_format(folder: Path, content: Mapping[str, Any]) -> None:
-    """Keep the format that a model was trained with."""
+def write_text_format(folder: Path, content: Mapping[str, Any]) -> None:
+    """Write the format that a model was trained with."""
     write_json(folder / FORMAT_FILE, dict(content))
 
 
-def read_format(model: str) -> dict[str, Any] | None:
-    """Give the format that a model was trained with; None for a model that was not trained here."""
+def read_text_format(model: str) -> dict[str, Any] | None:
+    """Return the format that a model was trained with; None for one that was not trained here."""
     path = Path(model) / FORMAT_FILE
     if not path.is_file():
         return None
@@ -111,5 +110,5 @@ def read_format(model: str) -> dict[str, Any] | None:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         found["task"]
     except (ValueError, KeyError, TypeError):
-        raise DataError("is no format of a model", file=path) from None
+        raise DataError("is not a model's text format", file=path) from None
     return found

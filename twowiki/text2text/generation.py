@@ -1,4 +1,4 @@
-"""Texts out of a model: greedy or by beams, batch by batch, halved when memory runs out."""
+"""Generate texts greedily or with beams; a batch is halved when memory runs out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from twowiki.errors import DataError
 from twowiki.text2text.chat_format import Codec
 from twowiki.text2text.loading import SEQ2SEQ
 
-# What a checkpoint's own generation settings would add (summarisers ask for 56 tokens at least).
+# against a checkpoint's own generation settings (summarizers have a minimum of 56 tokens)
 PLAIN = {
     "do_sample": False,
     "temperature": 1.0,
@@ -24,8 +24,8 @@ PLAIN = {
 }
 
 
-class Decoding(NamedTuple):
-    """How a model's text is found; it stands in every report.
+class GenerationSettings(NamedTuple):
+    """How texts are generated; a part of every report.
 
     Attributes:
         num_beams: 1 is greedy.
@@ -37,23 +37,23 @@ class Decoding(NamedTuple):
 
 
 @torch.no_grad()
-def generate(
-    model: Any, codec: Codec, batch: Mapping[str, torch.Tensor], decoding: Decoding
+def generate_texts(
+    model: Any, codec: Codec, batch: Mapping[str, torch.Tensor], decoding: GenerationSettings
 ) -> list[str]:
-    """Let a model speak on a padded batch; each row's text in order.
+    """Return the text of each row of a padded batch.
 
     Args:
         model: in evaluation mode, not wrapped for several processes.
         codec: of the model.
         batch: `input_ids` and `attention_mask`; a language model's rows are padded on the left.
-        decoding: how.
+        decoding: the settings of generation.
 
     Raises:
-        DataError: a single row is too much for the memory.
+        DataError: a single row does not fit into memory.
     """
     ids, mask = batch["input_ids"], batch["attention_mask"]
     try:
-        said = model.generate(
+        output = model.generate(
             input_ids=ids, attention_mask=mask, generation_config=_configure(codec, decoding, model)
         )
     except RuntimeError as error:
@@ -61,24 +61,26 @@ def generate(
             raise
         if len(ids) == 1:
             problem = f"an input of {ids.shape[1]} tokens does not fit into memory"
-            raise DataError(problem, remedy="Take a smaller model or shorter inputs") from None
+            raise DataError(problem, remedy="Use a smaller model or shorter inputs") from None
         half = len(ids) // 2
         first = {name: value[:half] for name, value in batch.items()}
         second = {name: value[half:] for name, value in batch.items()}
-        return generate(model, codec, first, decoding) + generate(model, codec, second, decoding)
+        return generate_texts(model, codec, first, decoding) + generate_texts(
+            model, codec, second, decoding
+        )
     if codec.kind != SEQ2SEQ:
-        said = said[:, ids.shape[1] :]
-    return [codec.decode(row) for row in said.tolist()]
+        output = output[:, ids.shape[1] :]
+    return [codec.decode(row) for row in output.tolist()]
 
 
 def plain_model(model: Any) -> Any:
-    """Take off what accelerate puts around a model to train on several processes."""
+    """Return a model without the wrapper of distributed training."""
     from accelerate.utils import extract_model_from_parallel
 
     return extract_model_from_parallel(model)
 
 
-def _configure(codec: Codec, decoding: Decoding, model: Any) -> Any:
+def _configure(codec: Codec, decoding: GenerationSettings, model: Any) -> Any:
     import transformers
 
     kind: Any = transformers.GenerationConfig

@@ -1,7 +1,8 @@
-"""Load any encoder-decoder or language model with its tokenizer; adapters; what is refused.
+"""Load any encoder-decoder or language model with its tokenizer, or make a small random one.
 
-In: a folder, a .gguf file or a hub name. A model that is not there is one sentence, not a stack of
-requests. Weights are float32 unless asked otherwise.
+In: a folder, a .gguf file, a hub name, or the name of a random model. Out: the model and its
+tokenizer. What cannot be loaded is a one-sentence error; models that only point at text are
+refused. Weights are float32 unless another type is given.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from twowiki.errors import DataError, unless_here
 SEQ2SEQ, CAUSAL = "seq2seq", "causal"
 
 
-class Options(Protocol):
-    """The settings that loading looks at."""
+class LoadingOptions(Protocol):
+    """The options that loading needs."""
 
     @property
     def revision(self) -> str:
@@ -28,98 +29,100 @@ class Options(Protocol):
         """Whether a model's own code may run."""
 
 
-class Place(NamedTuple):
-    """Where a model lies: a folder or hub name, and the file in it if it is a GGUF."""
+class ModelSource(NamedTuple):
+    """The source of a model: a folder or hub name, and the file in it if it is a GGUF."""
 
     name: str
     gguf: str | None
 
-    def arguments(self, options: Options) -> dict[str, Any]:
-        """Give what `from_pretrained` takes beside the name."""
+    def arguments(self, options: LoadingOptions) -> dict[str, Any]:
+        """Return the arguments of `from_pretrained` beside the name."""
         given: dict[str, Any] = {"trust_remote_code": options.trust_remote_code}
         if options.revision:
             given["revision"] = options.revision
         return given | ({"gguf_file": self.gguf} if self.gguf else {})
 
 
-def place_of(model: str) -> Place:
-    """Find out where a model lies.
+def find_model(model: str) -> ModelSource:
+    """Return the source of a model.
 
     Raises:
-        DataError: it is a folder without a model, or a file that is none.
+        DataError: it is a folder without a model, or a file that is not a model.
     """
     path = Path(model)
     if path.suffix.lower() == ".gguf":
         if not path.is_file():
             raise DataError("no such file", file=model, remedy="Check the path")
-        return Place(str(path.parent), path.name)
+        return ModelSource(str(path.parent), path.name)
     if path.is_dir():
         if not (path / "config.json").is_file():
             found = sorted(path.glob("*.gguf"))
             if len(found) == 1:
-                return Place(model, found[0].name)
-            remedy = "Give a folder that `save_pretrained` or train.py wrote, or a .gguf file"
+                return ModelSource(model, found[0].name)
+            remedy = "Name a folder that `save_pretrained` or training wrote, or a .gguf file"
             raise DataError("holds no model (no config.json)", file=model, remedy=remedy)
-        refuse_extractive(path / "config.json", model)
+        check_not_extractive(path / "config.json", model)
     elif path.exists():
-        remedy = "Give its folder, or a .gguf file"
+        remedy = "Name its folder, or a .gguf file"
         raise DataError("is a file, not a model's folder", file=model, remedy=remedy)
     elif model.startswith((".", "/", "~")) or model.count("/") > 1:
         raise DataError("no such folder", file=model, remedy="Check the path")
-    return Place(model, None)
+    return ModelSource(model, None)
 
 
-def refuse_extractive(config: Path, model: str) -> None:
-    """Refuse a model of this package that points at text and writes none.
+def check_not_extractive(config: Path, model: str) -> None:
+    """Raise on a model that points at text and generates none, such as the baseline.
 
     Raises:
-        DataError: it is one, or the file is no configuration.
+        DataError: it is one, or the file is not a configuration.
     """
     try:
         kind = str(json.loads(config.read_text(encoding="utf-8")).get("model_type"))
     except (OSError, ValueError, AttributeError) as error:
-        remedy = "Mend the file, or save the model again"
-        raise DataError("is no configuration of a model", file=config, remedy=remedy) from error
+        remedy = "Save the model again"
+        raise DataError("is not a model configuration", file=config, remedy=remedy) from error
     if kind.startswith("twowiki"):
         raise DataError(
-            "is a model that points at text and writes none",
+            "is a model that points at text and generates none",
             file=model,
-            remedy="Ask it without --task: twowiki predict MODEL DATA OUT",
+            remedy="Use it without --task: twowiki predict MODEL DATA OUT",
         )
 
 
-def read_config(model: str, options: Options) -> Any:
+def read_model_config(model: str, options: LoadingOptions) -> Any:
     """Read a model's configuration."""
     from transformers import AutoConfig
 
-    place = place_of(model)
-    return _loaded(AutoConfig, model, place, options)
+    source = find_model(model)
+    return _loaded(AutoConfig, model, source, options)
 
 
-def model_type_of(model: str, options: Options) -> str:
-    """Give a model's family, such as `t5` or `llama`."""
+def model_type_of(model: str, options: LoadingOptions) -> str:
+    """Return a model's family, such as `t5` or `llama`."""
     if model in NAMES:
         return "t5" if model == "tiny-t5" else "llama"
-    return str(read_config(model, options).model_type)
+    return str(read_model_config(model, options).model_type)
 
 
-def kind_of(config: Any) -> str:
-    """Tell an encoder-decoder from a language model."""
+def model_kind(config: Any) -> str:
+    """Return whether a model is an encoder-decoder or a language model."""
     return SEQ2SEQ if getattr(config, "is_encoder_decoder", False) else CAUSAL
 
 
-def kind_of_start(model: str, options: Options) -> str:
+def kind_of_start(model: str, options: LoadingOptions) -> str:
     """Return the kind of a model by its name: that of its configuration, or of a random model."""
     if model in NAMES:
         return SEQ2SEQ if model == "tiny-t5" else CAUSAL
-    return kind_of(read_config(model, options))
+    return model_kind(read_model_config(model, options))
 
 
-def load_tokenizer(model: str, options: Options, texts: Iterable[str] = (), size: int = 0) -> Any:
-    """Load a model's tokenizer, or train one for a random model; it has a padding mark.
+def load_tokenizer(
+    model: str, options: LoadingOptions, texts: Iterable[str] = (), size: int = 0
+) -> Any:
+    """Load a model's tokenizer, or train one for a random model; it has a padding token.
 
     Args:
-        model: as in `place_of`, or the name of a random model.
+        model: as in `find_model`, or the name of a random model.
         options: revision and trust.
         texts: to train on.
         size: of the trained vocabulary.
@@ -128,30 +131,32 @@ def load_tokenizer(model: str, options: Options, texts: Iterable[str] = (), size
         return make_tokenizer(texts, size, ends=model == "tiny-t5")
     from transformers import AutoTokenizer
 
-    tokenizer = _loaded(AutoTokenizer, model, place_of(model), options)
+    tokenizer = _loaded(AutoTokenizer, model, find_model(model), options)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
     return tokenizer
 
 
-def load_model(model: str, options: Options, *, dtype: str = "float32", dropout: float = -1) -> Any:
+def load_text_model(
+    model: str, options: LoadingOptions, *, dtype: str = "float32", dropout: float = -1
+) -> Any:
     """Load a model with the head that its kind generates with."""
     import torch
     import transformers
 
-    config = read_config(model, options)
+    config = read_model_config(model, options)
     if dropout >= 0:
         set_dropout(config, dropout)
-    seq2seq = kind_of(config) == SEQ2SEQ
+    seq2seq = model_kind(config) == SEQ2SEQ
     auto: Any = transformers.AutoModelForSeq2SeqLM if seq2seq else transformers.AutoModelForCausalLM
-    place = place_of(model)
+    source = find_model(model)
     given: dict[str, Any] = {"dtype": getattr(torch, dtype)}
-    if place.gguf is None:
-        return _loaded(auto, model, place, options, config=config, **given)
+    if source.gguf is None:
+        return _loaded(auto, model, source, options, config=config, **given)
     unpack = getattr(transformers, "GgufConfig", None)  # newer versions can keep weights packed
     if unpack is not None:
         given["quantization_config"] = unpack(dequantize=True)
-    loaded = _loaded(auto, model, place, options, **given)
+    loaded = _loaded(auto, model, source, options, **given)
     quantizer = getattr(loaded, "hf_quantizer", None)
     if quantizer is not None:  # the weights are plain ones now: they can be trained and saved
         quantizer.remove_quantization_config(loaded)
@@ -167,18 +172,20 @@ def set_dropout(config: Any, value: float) -> None:
             setattr(config, name, value)
 
 
-def _loaded(auto: Any, model: str, place: Place, options: Options, **more: Any) -> Any:
+def _loaded(
+    auto: Any, model: str, source: ModelSource, options: LoadingOptions, **more: Any
+) -> Any:
     try:
-        return auto.from_pretrained(place.name, **place.arguments(options), **more)
+        return auto.from_pretrained(source.name, **source.arguments(options), **more)
     except (OSError, ValueError, KeyError, ImportError) as error:
         if isinstance(error, ImportError) and "gguf" in str(error).lower():
             remedy = "Install it with: pip install 'twowiki[text]'"
             raise DataError("needs the package 'gguf'", file=model, remedy=remedy) from None
         reason = next((line for line in str(error).splitlines() if line.strip()), repr(error))
         raise DataError(
-            f"{unless_here(place.name)}cannot be loaded ({reason.strip()})",
+            f"{unless_here(source.name)}cannot be loaded ({reason.strip()})",
             file=model,
-            remedy="Give a local folder, a .gguf file, or a hub name that can be reached",
+            remedy="Name a local folder, a .gguf file, or a reachable hub model",
         ) from None
 
 
@@ -192,7 +199,7 @@ def make_tokenizer(texts: Iterable[str], size: int, *, ends: bool) -> Any:
     Args:
         texts: to train on.
         size: of the vocabulary, at most.
-        ends: put the end mark after each text, as T5's tokenizers do.
+        ends: put the end token after each text, as T5's tokenizers do.
     """
     import transformers
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
@@ -221,14 +228,14 @@ def make_model(name: str, tokenizer: Any, *, width: int, layers: int, dropout: f
     Args:
         name: `tiny-t5` or `tiny-causal` (a small Llama).
         tokenizer: whose vocabulary it has.
-        width: of its states; heads are 16 wide.
+        width: width of its states; heads are 16 wide.
         layers: of the encoder (the decoder has half as many) or of the language model.
         dropout: below 0: none.
     """
     import transformers
 
     heads = max(1, width // 16)
-    marks: dict[str, Any] = {
+    tokens: dict[str, Any] = {
         "pad_token_id": tokenizer.pad_token_id,
         "eos_token_id": tokenizer.eos_token_id,
     }
@@ -242,7 +249,7 @@ def make_model(name: str, tokenizer: Any, *, width: int, layers: int, dropout: f
             num_decoder_layers=max(1, layers // 2),
             num_heads=heads,
             dropout_rate=max(0.0, dropout),
-            **marks | {"decoder_start_token_id": tokenizer.pad_token_id},
+            **tokens | {"decoder_start_token_id": tokenizer.pad_token_id},
         )
         return transformers.T5ForConditionalGeneration(config)
     config = transformers.LlamaConfig(
@@ -256,6 +263,6 @@ def make_model(name: str, tokenizer: Any, *, width: int, layers: int, dropout: f
         attention_dropout=max(0.0, dropout),
         bos_token_id=None,
         tie_word_embeddings=True,
-        **marks,
+        **tokens,
     )
     return transformers.LlamaForCausalLM(config)

@@ -15,7 +15,8 @@ import pyarrow
 import torch
 
 from twowiki.io.files import progress
-from twowiki.text2text.chat_format import IGNORED, Codec
+from twowiki.models.labels import IGNORED
+from twowiki.text2text.chat_format import Codec
 from twowiki.text2text.loading import SEQ2SEQ
 from twowiki.training.feature_store import FeatureStore, store_rows
 

@@ -1,7 +1,8 @@
-"""Ask a model all questions of a booklet, in batches of like length; every word is kept.
+"""Generate a model's outputs for all prompts of a set, in batches of similar length.
 
-Prompts and outputs go into a journal as they come, so a run that was cut off goes on. The same
-model, questions and settings give the same bytes.
+In: a model's name and a prompt set. Out: prompts and outputs, in a journal as they are made, so
+that a run that was interrupted continues. The same model, questions and settings give the same
+bytes; a journal of other ones is refused.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from typing import Any, NamedTuple
 from twowiki.errors import DataError
 from twowiki.io.files import progress
 from twowiki.io.journal import Journal
-from twowiki.text2text import loading as backbones
-from twowiki.text2text.chat_format import Codec, read_format
-from twowiki.text2text.generation import Decoding, generate
+from twowiki.text2text import loading
+from twowiki.text2text.chat_format import Codec, read_text_format
+from twowiki.text2text.generation import GenerationSettings, generate_texts
 from twowiki.text2text.pairs import pad_inputs
-from twowiki.text2text.prompting import Booklet, Prompt
+from twowiki.text2text.prompting import Prompt, PromptSet
 
 
-class Speaker(NamedTuple):
-    """A loaded model that answers, and the format that it was trained with, if it was here."""
+class TextGenerator(NamedTuple):
+    """A loaded model, and the format that it was trained with if it was trained here."""
 
     model: Any
     codec: Codec
@@ -33,12 +34,12 @@ class Speaker(NamedTuple):
 
 
 class LoadOptions(NamedTuple):
-    """How a model is loaded.
+    """The options of loading a model.
 
     Attributes:
         revision: of a hub model.
         trust_remote_code: whether its own code may run.
-        device: empty: a GPU if there is one.
+        device: a GPU if there is one, where empty.
         dtype: `auto` is bfloat16 on a GPU, float32 elsewhere.
         chat: `auto`, `yes` or `no`.
     """
@@ -50,8 +51,8 @@ class LoadOptions(NamedTuple):
     chat: str = "auto"
 
 
-def load_speaker(model: str, options: LoadOptions) -> Speaker:
-    """Load a model to be asked.
+def load_generator(model: str, options: LoadOptions) -> TextGenerator:
+    """Load a model for predictions.
 
     Raises:
         DataError: it cannot be loaded.
@@ -65,37 +66,39 @@ def load_speaker(model: str, options: LoadOptions) -> Speaker:
     dtype = options.dtype
     if dtype == "auto":
         dtype = "float32" if device == "cpu" else "bfloat16"
-    form = read_format(model)
-    config = backbones.read_config(model, options)
-    tokenizer = backbones.load_tokenizer(model, options)
-    loaded = backbones.load_model(model, options, dtype=dtype)
+    form = read_text_format(model)
+    config = loading.read_model_config(model, options)
+    tokenizer = loading.load_tokenizer(model, options)
+    loaded = loading.load_text_model(model, options, dtype=dtype)
     chat = form.get("chat", options.chat) if form else options.chat
-    codec = Codec(tokenizer, backbones.kind_of(config), chat)
+    codec = Codec(tokenizer, loading.model_kind(config), chat)
     name = {
         "model": model,
         "revision": options.revision or getattr(config, "_commit_hash", None),
         "files": file_stamps(model),
         "dtype": dtype,
     }
-    return Speaker(loaded.eval().to(device), codec, form, name, device)
+    return TextGenerator(loaded.eval().to(device), codec, form, name, device)
 
 
 def file_stamps(model: str) -> list[list[Any]]:
-    """Name a local model's files with their sizes and times, so that another model is noticed."""
-    place = Path(model)
-    if not place.exists():
+    """Return a local model's files with their sizes and times, which identify it."""
+    source = Path(model)
+    if not source.exists():
         return []
     files = (
-        [place] if place.is_file() else sorted(path for path in place.iterdir() if path.is_file())
+        [source]
+        if source.is_file()
+        else sorted(path for path in source.iterdir() if path.is_file())
     )
     return [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in files]
 
 
-def longest_prompt(speaker: Speaker, decoding: Decoding, wanted: int) -> int:
-    """Say how many tokens a prompt may have: as asked, and within the model's positions."""
-    config = speaker.model.config
+def longest_prompt(generator: TextGenerator, decoding: GenerationSettings, wanted: int) -> int:
+    """Return the most tokens of a prompt: as wanted, and within the model's positions."""
+    config = generator.model.config
     limit = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
-    if speaker.codec.kind == backbones.SEQ2SEQ or not isinstance(limit, int):
+    if generator.codec.kind == loading.SEQ2SEQ or not isinstance(limit, int):
         return wanted or 1 << 30  # T5's positions are relative: any length can be read
     room = limit - decoding.max_new_tokens
     if room < 1:
@@ -104,58 +107,61 @@ def longest_prompt(speaker: Speaker, decoding: Decoding, wanted: int) -> int:
     return min(wanted, room) if wanted else room
 
 
-def ask_all(
-    speaker: Speaker,
-    booklet: Booklet,
+def generate_all(
+    generator: TextGenerator,
+    prompt_set: PromptSet,
     path: Path,
-    decoding: Decoding,
+    decoding: GenerationSettings,
     *,
     batch_size: int,
     budget: int,
     restart: bool = False,
 ) -> dict[str, dict[str, Any]]:
-    """Ask every question; give the records of the journal by question id.
+    """Generate all outputs; return the records of the journal by question id.
 
     Args:
-        speaker: who is asked.
-        booklet: the questions.
+        generator: the model.
+        prompt_set: the questions.
         path: of the journal.
-        decoding: how texts are found.
-        batch_size: questions at a time.
-        budget: tokens of a prompt, at most; a question that cannot fit gets an empty output.
-        restart: throw away what an earlier run wrote.
+        decoding: the settings of generation.
+        batch_size: questions per batch.
+        budget: most tokens of a prompt; a question that cannot fit has an empty output.
+        restart: discard what an earlier run wrote.
     """
-    asked = booklet.prompts(speaker.codec, budget)
-    texts = {one.id: speaker.codec.prompt_text(one.source) for one in asked}
+    prompts = prompt_set.prompts(generator.codec, budget)
+    texts = {one.id: generator.codec.prompt_text(one.source) for one in prompts}
     identity = {
-        **speaker.name,
-        "style": booklet.style,
+        **generator.name,
+        "style": prompt_set.style,
         "prompts": _hash(texts),
         "budget": budget,
         **decoding._asdict(),
     }
     journal = Journal(path, identity, key="id", restart=restart)
-    ids = {one.id: speaker.codec.prompt_ids(one.source) for one in asked}
-    order = sorted(asked, key=lambda one: -len(ids[one.id]))
+    ids = {one.id: generator.codec.prompt_ids(one.source) for one in prompts}
+    order = sorted(prompts, key=lambda one: -len(ids[one.id]))
     batches = [order[first : first + batch_size] for first in range(0, len(order), batch_size)]
     left = [batch for batch in batches if any(one.id not in journal.records for one in batch)]
-    for batch in progress(left, what="asking", total=len(left)):
+    for batch in progress(left, what="predicting", total=len(left)):
         todo = [one for one in batch if one.id not in journal.records]
-        outputs = _speak(speaker, [one for one in todo if not one.too_long], ids, decoding)
+        outputs = _generate(generator, [one for one in todo if not one.too_long], ids, decoding)
         journal.add(_record(one, texts[one.id], outputs.get(one.id, "")) for one in todo)
-    return {one.id: journal.records[one.id] for one in asked}
+    return {one.id: journal.records[one.id] for one in prompts}
 
 
-def _speak(
-    speaker: Speaker, batch: Sequence[Prompt], ids: Mapping[str, list[int]], decoding: Decoding
+def _generate(
+    generator: TextGenerator,
+    batch: Sequence[Prompt],
+    ids: Mapping[str, list[int]],
+    decoding: GenerationSettings,
 ) -> dict[str, str]:
     if not batch:
         return {}
-    left = speaker.codec.kind != backbones.SEQ2SEQ
-    pad = speaker.codec.tokenizer.pad_token_id or 0
+    left = generator.codec.kind != loading.SEQ2SEQ
+    pad = generator.codec.tokenizer.pad_token_id or 0
     inputs = pad_inputs([ids[one.id] for one in batch], pad, left=left)
-    inputs = {name: value.to(speaker.device) for name, value in inputs.items()}
-    outputs = generate(speaker.model, speaker.codec, inputs, decoding)
+    inputs = {name: value.to(generator.device) for name, value in inputs.items()}
+    outputs = generate_texts(generator.model, generator.codec, inputs, decoding)
     return {one.id: text for one, text in zip(batch, outputs, strict=True)}
 
 

@@ -1,7 +1,8 @@
-"""Questions of either data set as prompts, for a model that was trained here or for any other.
+"""Questions of both data sets as prompts, for a model that was trained here or for any other.
 
-A `Booklet` is what a run of predictions asks: prompts by id, and how texts become predictions.
-Prompts that are too long lose demonstrations first, then the last sentences of their context.
+In: questions, and perhaps demonstrations. Out: prompts by id, and predictions from a model's
+outputs. A prompt that is too long loses demonstrations first, then the last sentences of its
+context; one that does not fit even so is marked.
 """
 
 from __future__ import annotations
@@ -15,24 +16,24 @@ from twowiki.data.schema import Example, Fact, Prediction, Triple
 from twowiki.llm import prompts
 from twowiki.llm.parsing import parse_llm_output
 from twowiki.metric.predictions import to_official_file
-from twowiki.text2text import two_wiki_format as linear
-from twowiki.text2text.arc_da_format import Format, fit_source, parse_output
+from twowiki.text2text import two_wiki_format
+from twowiki.text2text.arc_da_format import Format, fit_question, largest_fit, parse_answer
 from twowiki.text2text.chat_format import Codec
 
-Source = str | list[dict[str, str]]
+PromptSource = str | list[dict[str, str]]
 
 
 class Prompt(NamedTuple):
-    """What a model is asked: text or messages, and what of the shots and context is in it."""
+    """A prompt, as text or messages, with the demonstrations and sentences that are in it."""
 
     id: str
-    source: Source
+    source: PromptSource
     shots: int
     sentences: int
     too_long: bool
 
 
-class Booklet(ABC):
+class PromptSet(ABC):
     """The questions of a run of predictions.
 
     Attributes:
@@ -43,22 +44,22 @@ class Booklet(ABC):
 
     @abstractmethod
     def prompts(self, codec: Codec, budget: int) -> list[Prompt]:
-        """Write all prompts, of at most so many tokens."""
+        """Return all prompts, of at most `budget` tokens."""
 
     @abstractmethod
     def predictions(self, outputs: Mapping[str, str]) -> dict[str, Any]:
-        """Read the outputs into the content of the prediction file."""
+        """Return the content of the prediction file from outputs by id."""
 
 
-class ArcDaBooklet(Booklet):
+class ArcDaPrompts(PromptSet):
     """Science questions.
 
     Args:
-        questions: what is asked.
-        contexts: sentences by question id; none: without retrieval.
-        form: the trained model's format; None prompts in plain words.
-        sentences: of context, at most.
-        shots: solved questions.
+        questions: the questions.
+        contexts: sentences by question id; empty without retrieval.
+        form: the trained model's format; None for a model that is prompted.
+        sentences: most sentences of context.
+        shots: demonstrations.
     """
 
     def __init__(
@@ -74,50 +75,51 @@ class ArcDaBooklet(Booklet):
         self.sentences = sentences
         self.style = "prompted" if form is None else "trained"
         self.shots = [
-            prompts.ScienceQuestion(shot.question, self._told(shot), prompts.shortest_answer(shot))
+            prompts.ScienceQuestion(
+                shot.question, self._context_of(shot), prompts.shortest_answer(shot)
+            )
             for shot in shots
         ]
 
     def prompts(self, codec: Codec, budget: int) -> list[Prompt]:
-        """Write each question in the model's format, or as a zero- or few-shot prompt."""
+        """Return each question in the model's format, or as a zero- or few-shot prompt."""
         return [self._prompt(question, codec, budget) for question in self.questions]
 
     def predictions(self, outputs: Mapping[str, str]) -> dict[str, Any]:
-        """Give an answer by question id."""
+        """Return answers by question id."""
         read = prompts.parse_science_answer if self.form is None else self._read
         return {one.question_id: read(outputs[one.question_id]) for one in self.questions}
 
     def _read(self, output: str) -> str:
-        return parse_output(output, self.form or Format())
+        return parse_answer(output, self.form or Format())
 
-    def _told(self, question: Question) -> tuple[str, ...]:
+    def _context_of(self, question: Question) -> tuple[str, ...]:
         return tuple(self.contexts.get(question.question_id, ()))[: self.sentences]
 
     def _prompt(self, question: Question, codec: Codec, budget: int) -> Prompt:
-        told = self._told(question)
+        context = self._context_of(question)
         if self.form is not None:
-            fitted = fit_source(
-                question.question, self.form, context=told, budget=budget, measure=codec.measure
+            fitted = fit_question(
+                question.question, self.form, context=context, budget=budget, measure=codec.measure
             )
-            return Prompt(question.question_id, fitted.text, 0, fitted.fitted, fitted.too_long)
+            return Prompt(question.question_id, fitted.text, 0, fitted.sentences, fitted.too_long)
 
-        def build(shots: int, sentences: int) -> Source:
-            asked = prompts.ScienceQuestion(question.question, told[:sentences])
-            if codec.uses_chat:
-                return prompts.science_messages(asked, self.shots[:shots])
-            return prompts.science_prompt(asked, self.shots[:shots])
+        def build(shots: int, sentences: int) -> PromptSource:
+            shown = prompts.ScienceQuestion(question.question, context[:sentences])
+            write = prompts.science_messages if codec.uses_chat else prompts.science_prompt
+            return write(shown, self.shots[:shots])
 
-        return _fit(question.question_id, build, len(self.shots), len(told), codec, budget)
+        return _fit(question.question_id, build, len(self.shots), len(context), codec, budget)
 
 
-class TwoWikiBooklet(Booklet):
+class TwoWikiPrompts(PromptSet):
     """Multi-hop questions.
 
     Args:
-        examples: what is asked.
-        form: closed-book, gold-context or full-context; of prompts alone.
+        examples: the questions.
+        form: closed-book, gold-context or full-context; for a model that is prompted.
         trained: the model was trained on the numbered text form.
-        shots: solved questions.
+        shots: demonstrations.
     """
 
     def __init__(
@@ -132,7 +134,7 @@ class TwoWikiBooklet(Booklet):
         self.style = "trained" if trained else "prompted"
 
     def prompts(self, codec: Codec, budget: int) -> list[Prompt]:
-        """Write each question in the numbered form, or as a prompt that asks for JSON."""
+        """Return each question in the numbered form, or as a prompt that asks for JSON."""
         return [self._prompt(example, codec, budget) for example in self.examples]
 
     def predictions(self, outputs: Mapping[str, str]) -> dict[str, Any]:
@@ -141,33 +143,32 @@ class TwoWikiBooklet(Booklet):
 
     def _read(self, output: str, example: Example) -> Prediction:
         if self.style == "trained":
-            return linear.parse_output(output, example).prediction
+            return two_wiki_format.parse_prediction(output, example).prediction
         parsed = parse_llm_output(output)
         facts = tuple(Fact(*fact) for fact in parsed.facts or ())
         return Prediction(parsed.answer, facts, tuple(Triple(*t) for t in parsed.triples or ()))
 
     def _prompt(self, example: Example, codec: Codec, budget: int) -> Prompt:
         if self.style == "trained":
-            fitted = linear.fit_source(example, budget=budget, measure=codec.measure)
-            return Prompt(example.id, fitted.text, 0, fitted.kept, fitted.too_long)
+            fitted = two_wiki_format.fit_example(example, budget=budget, measure=codec.measure)
+            return Prompt(example.id, fitted.text, 0, fitted.sentences, fitted.too_long)
         total = sum(len(paragraph.sentences) for paragraph in example.context)
 
-        def build(shots: int, sentences: int) -> Source:
-            asked = shortened(example, sentences) if sentences < total else example
-            if codec.uses_chat:
-                return prompts.messages_for(asked, self.form, self.shots[:shots])
-            return prompts.prompt_for(asked, self.form, self.shots[:shots])
+        def build(shots: int, sentences: int) -> PromptSource:
+            shown = shortened(example, sentences) if sentences < total else example
+            write = prompts.messages_for if codec.uses_chat else prompts.prompt_for
+            return write(shown, self.form, self.shots[:shots])
 
-        told = 0 if self.form == prompts.CLOSED_BOOK else total
-        return _fit(example.id, build, len(self.shots), told, codec, budget)
+        most = 0 if self.form == prompts.CLOSED_BOOK else total
+        return _fit(example.id, build, len(self.shots), most, codec, budget)
 
 
 def shortened(example: Example, sentences: int) -> Example:
-    """Keep so many sentences of a context: first ones of all paragraphs, then second ones, ..."""
+    """Keep this many sentences: first ones of all paragraphs, then second ones, ..."""
     order = sorted(
-        (place, number)
+        (position, number)
         for number, paragraph in enumerate(example.context)
-        for place in range(len(paragraph.sentences))
+        for position in range(len(paragraph.sentences))
     )
     kept = [0] * len(example.context)
     for _, number in order[:sentences]:
@@ -180,25 +181,21 @@ def shortened(example: Example, sentences: int) -> Example:
 
 
 def _fit(
-    name: str,
-    build: Callable[[int, int], Source],
+    example_id: str,
+    build: Callable[[int, int], PromptSource],
     shots: int,
     sentences: int,
     codec: Codec,
     budget: int,
 ) -> Prompt:
-    """Leave out demonstrations, then sentences, until a prompt fits."""
+    """Return a prompt without the demonstrations, then the sentences, that do not fit."""
 
     def fits(shots: int, sentences: int) -> bool:
         return len(codec.prompt_ids(build(shots, sentences))) <= budget
 
     while shots and not fits(shots, sentences):
         shots -= 1
-    low = high = sentences
-    if not shots and not fits(0, sentences):
-        low = 0
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if fits(0, middle) else (low, middle - 1)
-    too_long = not shots and not low and not fits(0, 0)
-    return Prompt(name, build(shots, low), shots, low, too_long)
+    if not shots:
+        sentences = largest_fit(sentences, lambda count: fits(0, count))
+    too_long = not shots and not sentences and not fits(0, 0)
+    return Prompt(example_id, build(shots, sentences), shots, sentences, too_long)

@@ -17,8 +17,8 @@ import torch
 
 from twowiki.errors import DataError
 from twowiki.text2text import chat_format, loading, pairs
-from twowiki.text2text.chat_format import Codec, read_format, write_format
-from twowiki.text2text.generation import Decoding, generate, plain_model
+from twowiki.text2text.chat_format import Codec, read_text_format, write_text_format
+from twowiki.text2text.generation import GenerationSettings, generate_texts, plain_model
 from twowiki.text2text.pairs import Pair, TextCollator, encode_pairs
 from twowiki.text2text.settings import TextArguments
 from twowiki.training.adapters import add_adapters, checkpoint_activations, save_merged
@@ -142,7 +142,7 @@ class TextTask(ABC):
                     dropout=config.dropout,
                 )
             else:
-                model = loading.load_model(
+                model = loading.load_text_model(
                     self.start, config, dtype=config.dtype, dropout=config.dropout
                 )
         self.start_facts = {
@@ -197,20 +197,20 @@ class TextTask(ABC):
         """Yield the texts of this process's share, by the pairs' numbers."""
         plain = plain_model(model)
         for batch in loader:
-            texts = generate(plain, self.codec, batch, self.decoding)
+            texts = generate_texts(plain, self.codec, batch, self.decoding)
             yield from zip(batch["numbers"].tolist(), texts, strict=True)
 
     @property
-    def decoding(self) -> Decoding:
+    def decoding(self) -> GenerationSettings:
         """How texts are generated."""
-        return Decoding(self.settings.num_beams, self.settings.max_new_tokens)
+        return GenerationSettings(self.settings.num_beams, self.settings.max_new_tokens)
 
     def save(self, model: Any, folder: Path) -> None:
         """Save a folder that loads on its own: weights, tokenizer, format."""
         save_merged(model, folder)
         self.codec.tokenizer.save_pretrained(folder)
         record = {**self.format_of(), "chat": self.settings.chat, **self.decoding._asdict()}
-        write_format(folder, record)
+        write_text_format(folder, record)
 
     def report(self) -> dict[str, Any]:
         """Return the data, the format, the start and the settings of generation."""
@@ -232,7 +232,7 @@ class TextTask(ABC):
 
     def _check_format(self) -> None:
         """Raise where the start was trained with another format."""
-        known = read_format(self.start) if self.start not in loading.NAMES else None
+        known = read_text_format(self.start) if self.start not in loading.NAMES else None
         if known is None:
             return
         for name, value in self.fixed_format().items():

@@ -1,4 +1,4 @@
-"""2WikiMultiHopQA as text to text: answer, supporting sentences and triples in one output."""
+"""Training on 2WikiMultiHopQA as text: answer, supporting sentences and triples in one output."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ from twowiki.errors import DataError
 from twowiki.text2text.pairs import Pair
 from twowiki.text2text.settings import TwoWikiTextArguments
 from twowiki.text2text.task import TextTask
-from twowiki.text2text.two_wiki_format import fit_source, parse_output, source_of, target_of
+from twowiki.text2text.two_wiki_format import (
+    fit_example,
+    parse_prediction,
+    render_example,
+    render_gold,
+)
 from twowiki.training import evaluation, reports
 from twowiki.training.data import Source, find_sources
 from twowiki.training.task import EvaluationResult
 
 
 class TwoWikiTextTask(TextTask):
-    """Trains on questions with their contexts, read from wherever they lie, streamed.
+    """Trains on questions with their contexts, streamed from their source.
 
     Args:
         config: the run's settings.
@@ -33,38 +38,38 @@ class TwoWikiTextTask(TextTask):
         self.contents: list[str] = []
 
     def read_data(self) -> None:
-        """Find the data, and read the questions that are evaluated."""
+        """Find the data, and read the validation questions."""
         self.sources = find_sources(self.config)
         self.contents = [source.content() for source in self.sources]
         self.examples = list(self.sources[1].examples())
         if not self.examples:
-            raise DataError("holds no examples", file=self.sources[1].name, field="validation")
+            raise DataError("has no examples", file=self.sources[1].name, field="validation")
 
     def identity(self) -> list[str]:
-        """Give the hashes of the training and the validation data."""
+        """Return the hashes of the training and the validation data."""
         return self.contents
 
     def texts(self) -> Iterator[str]:
-        """Give the training questions with their contexts, and their targets."""
+        """Yield the training questions with their contexts, and their targets."""
         for example in self.sources[0].examples():
-            yield source_of(example)
-            yield target_of(example)
+            yield render_example(example)
+            yield render_gold(example)
 
     def train_pairs(self) -> Iterator[Pair]:
-        """Give a pair an example that has its gold."""
+        """Yield one pair per example with gold."""
         for group, example in enumerate(self.sources[0].examples()):
             if example.has_gold:
                 source, notes = self._written(example)
-                yield Pair(group, 0, source, target_of(example), notes)
+                yield Pair(group, 0, source, render_gold(example), notes)
 
     def eval_pairs(self) -> Iterator[Pair]:
-        """Give each question with its context."""
+        """Yield each validation question with its context."""
         for group, example in enumerate(self.examples):
             source, notes = self._written(example)
             yield Pair(group, 0, source, "", notes)
 
     def format_of(self) -> dict[str, Any]:
-        """Give the format that belongs to the trained model."""
+        """Return the format that belongs to the trained model."""
         return {
             "task": "two_wiki",
             "preset": "numbered",
@@ -72,12 +77,14 @@ class TwoWikiTextTask(TextTask):
         }
 
     def fixed_format(self) -> dict[str, Any]:
-        """Give what a start must share; the length may grow."""
+        """Return what a start must share; the length may grow."""
         return {"task": "two_wiki", "preset": "numbered"}
 
     def score(self, predicted: Mapping[Any, Any]) -> EvaluationResult:
         """Parse the texts and score them with the joint metric."""
-        parsed = [parse_output(predicted[n], example) for n, example in enumerate(self.examples)]
+        parsed = [
+            parse_prediction(predicted[n], example) for n, example in enumerate(self.examples)
+        ]
         predictions = [one.prediction for one in parsed]
         report = evaluation.score_predictions(self.examples, predictions, self.config.aliases_file)
         faults: Counter[str] = Counter()
@@ -98,7 +105,7 @@ class TwoWikiTextTask(TextTask):
         return [*self.counted(), count]
 
     def data_report(self) -> dict[str, Any]:
-        """Give where the data came from, its hashes, and what did not fit."""
+        """Return the sources of the data, their hashes, and what did not fit."""
         encoded = {"train": self.train, "validation": self.validation}
         return {
             source.split: {
@@ -116,7 +123,7 @@ class TwoWikiTextTask(TextTask):
     def report(self) -> dict[str, Any]:
         """Add the ceiling: gold written as text and parsed again."""
         examples = self.examples[: self.config.ceiling_examples]
-        gold = [parse_output(target_of(example), example).prediction for example in examples]
+        gold = [parse_prediction(render_gold(example), example).prediction for example in examples]
         ceiling = evaluation.score_predictions(examples, gold, self.config.aliases_file)
         kept = evaluation.score_record(ceiling) | {"examples": len(examples)}
         return {**super().report(), "ceiling": kept}
@@ -128,9 +135,9 @@ class TwoWikiTextTask(TextTask):
         return reports.joint_summary(scores, report["ceiling"], "text form", output, faults)
 
     def _written(self, example: Example) -> tuple[str, tuple[str, ...]]:
-        fitted = fit_source(
+        fitted = fit_example(
             example, budget=self.config.max_source_length, measure=self.codec.measure
         )
         notes = ["question is longer than the longest input"] if fitted.too_long else []
-        notes += ["context is cut"] if fitted.kept < fitted.sentences else []
+        notes += ["context is cut"] if fitted.is_cut else []
         return fitted.text, tuple(notes)

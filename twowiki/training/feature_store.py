@@ -24,12 +24,12 @@ from twowiki.io.stages import key_of, run_stage
 from twowiki.models import features, labels, matches, text, tokenization_baseline
 from twowiki.models.features import MultihopProcessor, Window
 
-ROWS = 1000  # of one record batch
+_BATCH_ROWS = 1000  # of one record batch
 ROWS_FILE = "rows.arrow"
 _LONGEST_WORD = 65_535
 
-Store = TypeVar("Store", bound="FeatureStore")
-Row = Mapping[str, Any]
+_Store = TypeVar("_Store", bound="FeatureStore")
+_Row = Mapping[str, Any]
 
 
 class FeatureStore(Sequence[Any]):
@@ -109,13 +109,13 @@ def _reader(column: Any) -> Callable[[int], Any]:
 
 
 def store_rows(
-    store: type[Store],
+    store: type[_Store],
     folder: Path,
     key: str,
     schema: pyarrow.Schema,
-    rows: Callable[[], Iterator[Row]],
+    rows: Callable[[], Iterator[_Row]],
     notes: Callable[[], Mapping[str, Any]],
-) -> Store:
+) -> _Store:
     """Write rows into a folder of their own, unless it holds them already, and open the store.
 
     Args:
@@ -130,7 +130,7 @@ def store_rows(
     def work(target: Path) -> Mapping[str, Any]:
         remaining = rows()
         with pyarrow.ipc.new_file(str(target / ROWS_FILE), schema) as writer:
-            while part := list(islice(remaining, ROWS)):
+            while part := list(islice(remaining, _BATCH_ROWS)):
                 writer.write_batch(_record_batch(part, schema))
         return notes()
 
@@ -138,7 +138,7 @@ def store_rows(
     return store(target, run_stage(target, key, work, shared=True, quiet=True))
 
 
-def _record_batch(rows: Sequence[Row], schema: pyarrow.Schema) -> pyarrow.RecordBatch:
+def _record_batch(rows: Sequence[_Row], schema: pyarrow.Schema) -> pyarrow.RecordBatch:
     return pyarrow.RecordBatch.from_arrays(
         [_column([row[one.name] for row in rows], one.type) for one in schema], schema=schema
     )
@@ -208,7 +208,7 @@ class WindowStore(FeatureStore):
         return Window(**row)
 
 
-def _row_of(window: Window) -> Row:
+def _row_of(window: Window) -> _Row:
     row: dict[str, Any] = window._asdict()
     for side in ("token", "question"):
         row[f"{side}_lengths"] = lengths = row[f"{side}_ends"] - row[f"{side}_starts"]
@@ -229,7 +229,7 @@ def encode_windows(
         content: a hash of the examples' content.
     """
 
-    def rows() -> Iterator[Row]:
+    def rows() -> Iterator[_Row]:
         processor.counts.clear()
         processor.concerned.clear()
         for number, example in enumerate(progress(examples, what="encoding")):

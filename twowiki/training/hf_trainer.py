@@ -1,10 +1,10 @@
-"""What `transformers.Trainer` needs to evaluate a model of this package with the joint metric.
+"""The joint metric for `transformers.Trainer`, during the training of a model of this package.
 
 Pass `label_names=LABEL_NAMES`, the model's collator (`BaselineCollator` of
 `twowiki.models.processing_baseline`, `EncoderCollator` of `twowiki.models.processing_encoder`) and
-`compute_metrics=joint_metrics(...)`; `eval_joint_f1` and the other figures then appear beside
-`eval_loss`, and can choose the best model. Windows are evaluated in their order. `Trainer` keeps
-every logit of an evaluation in memory: `train.py` is the better way for a whole split.
+`compute_metrics=joint_metrics(...)`; `eval_joint_f1` and the other metrics then appear beside
+`eval_loss`, and can select the best model. Windows are evaluated in their order. `Trainer` keeps
+every logit of an evaluation in memory: `twowiki.train` is the better way for a whole split.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def joint_metrics(
 
 
 def one_window(values: Any, name: str, window: Window) -> Tensor:
-    """Cut what `Trainer` padded (with -100) off one window's logits: (1, ...)."""
+    """Return one window's logits, (1, ...), without what `Trainer` padded with -100."""
     if name == "support_logits":
         values = values[: max(1, len(window.sentences))]
     elif name not in ("answer_type_logits", "relation_logits"):

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader
 
-Choose = Callable[[int], list[int]]
+ChooseIndices = Callable[[int], list[int]]
 
 
 class BucketBatchSampler:
@@ -37,7 +37,7 @@ class BucketBatchSampler:
         seed: int,
         shuffle: bool,
         bucket: bool = True,
-        choose: Choose | None = None,
+        choose: ChooseIndices | None = None,
     ) -> None:
         self.lengths, self.size, self.seed = list(lengths), size, seed
         self.shuffle, self.bucket = shuffle, bucket

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from twowiki.training.checkpoints import RunState
-from twowiki.training.settings import TrainingSettings, steps_of
+from twowiki.training.settings import TrainingSettings, step_count
 
 if TYPE_CHECKING:
     import torch
@@ -42,7 +42,7 @@ class StepCounts(NamedTuple):
         limit = config.max_steps or sys.maxsize
         total = min(config.num_train_epochs * steps_per_epoch, limit)
         values = config.warmup_steps, config.logging_steps, config.eval_steps, config.save_steps
-        return cls(total, *(steps_of(value, total) for value in values))
+        return cls(total, *(step_count(value, total) for value in values))
 
 
 class RunningLosses:
@@ -131,7 +131,7 @@ def gather_predictions(predicted: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
     return dict(sorted(dict(gather_object(list(predicted))).items()))
 
 
-def flat(record: Mapping[str, Any]) -> dict[str, float]:
+def flat_numbers(record: Mapping[str, Any]) -> dict[str, float]:
     """Return a logged record as trackers want it: numbers by name."""
     numbers: dict[str, float] = {}
     for name, value in record.items():

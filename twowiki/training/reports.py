@@ -1,4 +1,4 @@
-"""What a run leaves behind: `report.json` and the curves beside it."""
+"""The report of a run: versions and hardware, tables of scores, and the curves as a picture."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 from twowiki.metric.report import render_table
 
 LIBRARIES = ("torch", "transformers", "accelerate", "tokenizers", "numpy", "pyarrow")
-COLUMNS = ("em", "f1", "sp_em", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_f1")
-FURTHER = ("rougeL", "mc_accuracy")  # figures of science questions
+JOINT_COLUMNS = ("em", "f1", "sp_em", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_f1")
+FURTHER = ("rougeL", "mc_accuracy")  # metrics of science questions
 
 
 def versions() -> dict[str, str]:
-    """Give the versions of Python, this package and what a run computes with."""
+    """Return the versions of Python, this package and the libraries of a run."""
     from twowiki._version import __version__
 
     found = {"python": platform.python_version(), "twowiki": __version__}
@@ -30,7 +30,7 @@ def versions() -> dict[str, str]:
 
 
 def hardware(processes: int) -> dict[str, Any]:
-    """Say what a run ran on."""
+    """Return the hardware of a run."""
     import torch
 
     device = torch.cuda.get_device_name(0) if torch.cuda.is_available() else "CPU"
@@ -43,7 +43,7 @@ def hardware(processes: int) -> dict[str, Any]:
 
 
 def commit() -> str | None:
-    """Give the commit of the working tree that runs, where it is one."""
+    """Return the commit of the package's working tree, if it is in one."""
     here = Path(__file__).resolve().parent
     try:
         done = subprocess.run(
@@ -60,15 +60,15 @@ def commit() -> str | None:
 
 
 def render_by_type(by_type: Mapping[str, Mapping[str, float]], overall: Mapping[str, float]) -> str:
-    """Write a table of figures, a line a question type."""
-    rows: list[tuple[str, ...]] = [("", *COLUMNS)]
-    for name, figures in [*by_type.items(), ("all", overall)]:
-        rows.append((name, *(f"{figures[column]:.2f}" for column in COLUMNS)))
+    """Return a table of metrics, one line per question type."""
+    rows: list[tuple[str, ...]] = [("", *JOINT_COLUMNS)]
+    for name, metrics in [*by_type.items(), ("all", overall)]:
+        rows.append((name, *(f"{metrics[column]:.2f}" for column in JOINT_COLUMNS)))
     return render_table(rows)
 
 
 def headline(metrics: Mapping[str, float], signature: str) -> str:
-    """Write the joint figures and the signature on one line."""
+    """Return the joint metrics and the signature on one line."""
     return f"joint_em {metrics['joint_em']:.2f}  joint_f1 {metrics['joint_f1']:.2f}  {signature}"
 
 

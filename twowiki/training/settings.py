@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from twowiki.errors import DataError, existing_file
 from twowiki.io.arguments import argument, check_values
 
-CONFIGS = Path(__file__).parent / "configs"
+CONFIG_FOLDER = Path(__file__).parent / "configs"
 
 _run = partial(argument, group="run")
 _data = partial(argument, group="data")
@@ -415,16 +415,16 @@ def check_metric(name: str, known: Any) -> None:
 
 def config_names() -> list[str]:
     """Return the names of the packaged configurations."""
-    return sorted(path.stem for path in CONFIGS.glob("*.yaml"))
+    return sorted(path.stem for path in CONFIG_FOLDER.glob("*.yaml"))
 
 
 def find_config(name: str) -> Path:
     """Return a configuration's file: the path itself, or the packaged one of this name."""
     if not Path(name).is_file() and name in config_names():
-        return CONFIGS / f"{name}.yaml"
+        return CONFIG_FOLDER / f"{name}.yaml"
     return existing_file(name, f"Use a YAML file or one of {', '.join(config_names())}")
 
 
-def steps_of(value: float, total: int) -> int:
+def step_count(value: float, total: int) -> int:
     """Return a number of steps; a value below 1 is a share of all steps, at least one of them."""
     return max(1, math.ceil(value * total)) if 0 < value < 1 else int(value)

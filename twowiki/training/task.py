@@ -27,7 +27,7 @@ from twowiki.io.arguments import (
 from twowiki.training.settings import RENAMED, TrainingSettings, config_names, find_config
 
 # task: (module of its settings, their class, module of the task, its class)
-TASKS: dict[str, tuple[str, str, str, str]] = {
+TASK_CLASSES: dict[str, tuple[str, str, str, str]] = {
     "baseline": (
         "twowiki.training.settings", "BaselineArguments",
         "twowiki.training.baseline", "BaselineTask",
@@ -120,8 +120,8 @@ def read_settings(arguments: Sequence[str] | None = None) -> TrainingSettings:
     cls = settings_class(given.task, path)
     parser = CommandParser(
         "python -m twowiki.train",
-        f"Train a model through accelerate. Tasks: {', '.join(TASKS)}. Every setting is a flag and "
-        "a key of the YAML file that --config names; a flag wins over it.",
+        f"Train a model through accelerate. Tasks: {', '.join(TASK_CLASSES)}. Every setting is a "
+        "flag and a key of the YAML file that --config names; a flag wins over it.",
     )
     names = ", ".join(config_names())
     parser.add_argument(
@@ -141,10 +141,10 @@ def settings_class(task: str | None, path: Path | None) -> type[TrainingSettings
         DataError: there is no such task.
     """
     name = task or (path and _task_in(path)) or "baseline"
-    if name not in TASKS:
-        problem = f"is {name!r}, not one of {', '.join(TASKS)}"
+    if name not in TASK_CLASSES:
+        problem = f"is {name!r}, not one of {', '.join(TASK_CLASSES)}"
         raise DataError(problem, file=None if task else path, field="task")
-    module, class_name, _, _ = TASKS[name]
+    module, class_name, _, _ = TASK_CLASSES[name]
     cls: type[TrainingSettings] = getattr(import_module(module), class_name)
     return cls
 
@@ -159,6 +159,6 @@ def _task_in(path: Path) -> str | None:
 
 def make_task(settings: TrainingSettings) -> Task:
     """Return the task that a run's settings are for."""
-    _, _, module, name = TASKS[settings.task]
+    _, _, module, name = TASK_CLASSES[settings.task]
     made: Task = getattr(import_module(module), name)(settings)
     return made

@@ -1,4 +1,8 @@
-"""Words, characters and relations of the training examples, and word vectors for them."""
+"""The vocabulary of the training examples: words, characters, relations, and word vectors.
+
+In: examples, and a file of vectors. Out: the tokenizer, the vocabulary's fields of the model's
+configuration, and a matrix of vectors. A file whose vectors differ in width is refused.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ SPECIAL_RELATIONS = ("--NULL--", "--OOV--")  # the published baseline's slots 0 
 
 
 class Counts(NamedTuple):
-    """What the training examples hold."""
+    """How often each word, character and relation occurs in the training examples."""
 
     words: Counter[str]
     characters: Counter[str]
@@ -56,14 +60,14 @@ def make_vocabulary(
     min_count: int = 1,
     known: Iterable[str] | None = None,
 ) -> tuple[TwoWikiTokenizer, dict[str, Any]]:
-    """Make the tokenizer and the vocabulary fields of the configuration.
+    """Return the tokenizer and the vocabulary's fields of the configuration.
 
     Args:
-        counts: of the training examples.
-        config: the settings.
+        counts: those of the training examples.
+        config: the model's configuration.
         min_count: words rarer than this are unknown.
         known: words that have a vector, in their file's order. With frozen vectors (as
-            published) a training word without one is unknown; else these are known as well.
+            published) a training word without one is unknown; otherwise these words are known too.
     """
     markers = (REFERENCE_TITLE_START, REFERENCE_TITLE_END)
     if config.layout == "marked":
@@ -94,17 +98,17 @@ def make_vocabulary(
 def read_vectors(
     path: str, wanted: Callable[[str], bool] | None = None, extra: int = 0
 ) -> dict[str, NDArray[numpy.float32]]:
-    """Read word vectors: GloVe's text lines, a zip of such, or .npy with a .txt of words beside it.
+    """Read word vectors: GloVe's text lines, a zip of them, or .npy beside a .txt of words.
 
-    A line is split at its last blanks, so that words of several parts keep their blanks.
+    A line is split at its last spaces, so that words of several parts keep their spaces.
 
     Args:
         path: the file.
-        wanted: which words to keep; all by default.
-        extra: keep the first of the file's words too (the most frequent ones, as files go).
+        wanted: whether to keep a word; all by default.
+        extra: number of the file's first words to keep too, which are the most frequent.
     """
-    place = existing_file(path, "Give a file of word vectors, such as glove.840B.300d.txt")
-    found = _read_array(place) if place.suffix == ".npy" else _read_lines(place)
+    file = existing_file(path, "Name a file of word vectors, such as glove.840B.300d.txt")
+    found = _read_array(file) if file.suffix == ".npy" else _read_lines(file)
     vectors: dict[str, NDArray[numpy.float32]] = {}
     width = None
     for number, (word, vector) in enumerate(progress(found, what="vectors")):
@@ -117,34 +121,34 @@ def read_vectors(
         if kept and word not in vectors:
             vectors[word] = vector
     if width is None:
-        raise DataError("holds no vectors", file=path)
+        raise DataError("has no vectors", file=path)
     return vectors
 
 
-def _read_array(place: Path) -> Iterator[tuple[str, NDArray[numpy.float32]]]:
-    names = existing_file(place.with_suffix(".txt"), "Put the words there, one a line")
-    matrix = numpy.load(place, mmap_mode="r", allow_pickle=False)
+def _read_array(file: Path) -> Iterator[tuple[str, NDArray[numpy.float32]]]:
+    names = existing_file(file.with_suffix(".txt"), "Write the words there, one per line")
+    matrix = numpy.load(file, mmap_mode="r", allow_pickle=False)
     words = names.read_text(encoding="utf-8").split("\n")
     if words and not words[-1]:
         words.pop()
     if matrix.ndim != 2 or len(words) != len(matrix):
         raise DataError(
-            f"has the shape {matrix.shape}, but {names.name} has {len(words)} words", file=place
+            f"has the shape {matrix.shape}, but {names.name} has {len(words)} words", file=file
         )
     for word, vector in zip(words, matrix, strict=True):
         yield word.rstrip("\r"), numpy.asarray(vector, dtype=numpy.float32)
 
 
-def _read_lines(place: Path) -> Iterator[tuple[str, NDArray[numpy.float32]]]:
+def _read_lines(file: Path) -> Iterator[tuple[str, NDArray[numpy.float32]]]:
     with ExitStack() as stack:
-        if zipfile.is_zipfile(place):
-            archive = stack.enter_context(zipfile.ZipFile(place))
+        if zipfile.is_zipfile(file):
+            archive = stack.enter_context(zipfile.ZipFile(file))
             members = [name for name in archive.namelist() if name.endswith((".txt", ".vec"))]
             if not members:
-                raise DataError("holds no .txt of vectors", file=place)
+                raise DataError("has no .txt of vectors", file=file)
             raw: Any = stack.enter_context(archive.open(members[0]))
         else:
-            raw = stack.enter_context(open(place, "rb"))
+            raw = stack.enter_context(open(file, "rb"))
         lines = TextIOWrapper(raw, encoding="utf-8", newline="\n")
         width = 0
         for number, line in enumerate(lines, start=1):
@@ -160,13 +164,13 @@ def _read_lines(place: Path) -> Iterator[tuple[str, NDArray[numpy.float32]]]:
                 vector = numpy.empty(0, numpy.float32)
             if not width or not word or len(vector) != width:
                 raise DataError(
-                    f"line {number} is not a word and {width or 'some'} numbers", file=place
+                    f"line {number} is not a word and {width or 'some'} numbers", file=file
                 )
             yield word, vector
 
 
 def _numbers_at_end(parts: list[str]) -> Iterator[str]:
-    """Give the parts after the first, as long as they are numbers; for the first line."""
+    """Yield the last parts of the first line, as long as they are numbers."""
     for part in reversed(parts[1:]):
         try:
             float(part)
@@ -178,9 +182,9 @@ def _numbers_at_end(parts: list[str]) -> Iterator[str]:
 def vector_matrix(
     tokenizer: TwoWikiTokenizer, vectors: dict[str, NDArray[numpy.float32]], seed: int
 ) -> NDArray[numpy.float32]:
-    """Lay vectors out by word id; padding, unknown and words without a vector are set apart.
+    """Return the matrix of vectors by word id.
 
-    Padding and unknown are zeros; words without a vector are drawn small, from the seed.
+    Padding and unknown are zeros; words without a vector are small and drawn from the seed.
     """
     width = len(next(iter(vectors.values())))
     rng = numpy.random.default_rng(seed)
