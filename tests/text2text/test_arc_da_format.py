@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from twowiki.arc_da.schema import Choice, MultipleChoice, Question, parse_question
 from twowiki.errors import DataError
 from twowiki.text2text.arc_da_format import (
-    PRESETS,
+    _PRESETS,
     Format,
     fit_question,
     parse_answer,
@@ -28,7 +28,7 @@ from twowiki.text2text.arc_da_instances import draw_answers, draw_items, exclude
 
 OPTIONS = ("melt", "Freeze")
 FACTS = ("Ice is\nfrozen Water.", "Heat melts ice.")
-ARCDA, MACAW, UQA, PLAIN = (Format(name) for name in PRESETS)
+ARCDA, MACAW, UQA, PLAIN = (Format(name) for name in _PRESETS)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_slots_are_read_as_they_were_written(slots: dict[str, str]) -> None:
     st.text("what ice?", min_size=1, max_size=30),
     st.lists(st.text("sentence ", max_size=20), max_size=12),
     st.integers(1, 300),
-    st.sampled_from(PRESETS),
+    st.sampled_from(_PRESETS),
 )
 def test_whole_sentences_fit_and_the_question_is_never_cut(
     question: str, context: list[str], budget: int, preset: str

@@ -27,9 +27,9 @@ from twowiki.training.adapters import add_adapters, save_merged
         (lambda folder: folder / "file.txt", "is a file, not a model's folder"),
         (lambda folder: folder / "none.gguf", "no such file"),
         (lambda folder: folder / "broken", "cannot be loaded"),
-        (lambda _: "nobody/has-this-model", "no folder here, and as a repository cannot be loaded"),
+        (lambda _: "nobody/has-this-model", "not a folder here, and as a repository cannot"),
         (lambda folder: folder / "extractive", "points at text .* without --task"),
-        (lambda folder: folder / "listed", "no configuration"),
+        (lambda folder: folder / "listed", "is not a model configuration"),
     ],
 )
 def test_a_missing_model_is_one_sentence(

@@ -190,7 +190,7 @@ def test_a_models_format_is_read_or_refused(tmp_path: Path) -> None:
     (tmp_path / "text_format.json").write_text('{"task": "arc_da"}', encoding="utf-8")
     assert read_text_format(str(tmp_path)) == {"task": "arc_da"}
     (tmp_path / "text_format.json").write_text("[]", encoding="utf-8")
-    with pytest.raises(DataError, match="no format of a model"):
+    with pytest.raises(DataError, match="is not a model's text format"):
         read_text_format(str(tmp_path))
 
 

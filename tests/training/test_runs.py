@@ -83,10 +83,9 @@ def test_the_best_model_predicts_what_its_file_holds_and_scores_as_reported(
     assert not scored.missing_ids
     (tmp_path / "dev.json").write_text(json.dumps(records), encoding="utf-8")
     best, out = str(unbroken.output / "best"), tmp_path / "out.json"
-    assert main(["predict", best, str(tmp_path / "dev.json"), str(out)]) == 0
-    again, written = (json.loads(file.read_text("utf-8")) for file in (out, path))
-    for key in ("answer", "sp", "evidence") if unbroken.task == "encoder" else ("answer", "sp"):
-        assert again[key] == written[key]
+    flags = ["--batch-size", "3"]  # near ties depend on the batch
+    assert main(["predict", best, str(tmp_path / "dev.json"), str(out), *flags]) == 0
+    assert json.loads(out.read_text("utf-8")) == json.loads(path.read_text("utf-8"))
 
 
 def test_a_run_that_broke_off_inside_an_epoch_continues_as_if_it_had_not(
