@@ -83,3 +83,14 @@ def test_the_door_of_datasets_is_open_after_import(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False
     )
     assert done.stdout.strip() == "3", done.stderr
+
+
+def test_another_module_named_datasets_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "datasets" / "__init__.py").write_text("mine = 1\n")
+    for code in ("import twowiki, datasets", "import datasets, twowiki"):
+        done = subprocess.run(
+            [sys.executable, "-c", f"{code}; print(datasets.mine)"],
+            capture_output=True, text=True, cwd=tmp_path, check=False,
+        )  # fmt: skip
+        assert done.stdout.strip() == "1", done.stderr

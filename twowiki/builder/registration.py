@@ -41,7 +41,7 @@ def register() -> None:
         import datasets
 
         raise ImportError(
-            f"datasets {datasets.__version__} has another table of packaged modules than the one "
+            f"datasets {getattr(datasets, '__version__', '')} has another table of packaged modules than the one "
             f'load_dataset("{NAME}") relies on. Use twowiki.load_dataset(...), or load an exported '
             "folder, which needs no registration"
         )
