@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # at run time it would load `importlib.resources` with every `import twowiki`
+if TYPE_CHECKING:
     from importlib.abc import Loader
+    from importlib.machinery import ModuleSpec
+else:  # `importlib.abc` alone would double the time of `import twowiki`
+    Loader = object
 
 NAME, BUILDER = "twowiki", "twowiki.builder.builder"
 
@@ -40,8 +41,9 @@ def register() -> None:
     ):
         import datasets
 
+        version = getattr(datasets, "__version__", "")
         raise ImportError(
-            f"datasets {getattr(datasets, '__version__', '')} has another table of packaged modules than the one "
+            f"datasets {version} has another table of packaged modules than the one that "
             f'load_dataset("{NAME}") relies on. Use twowiki.load_dataset(...), or load an exported '
             "folder, which needs no registration"
         )
@@ -98,14 +100,16 @@ class _Finder:
     ) -> ModuleSpec | None:
         if fullname != "datasets":
             return None
+        from importlib.util import find_spec
+
         sys.meta_path.remove(self)
         spec = find_spec(fullname)
         if spec is not None and spec.loader is not None:
-            spec.loader = _RegisteringLoader(spec.loader)  # type: ignore[assignment]
+            spec.loader = _RegisteringLoader(spec.loader)
         return spec
 
 
-class _RegisteringLoader:
+class _RegisteringLoader(Loader):
     """Load a module by its own loader, then register the builder."""
 
     def __init__(self, loader: Loader) -> None:
