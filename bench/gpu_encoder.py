@@ -82,8 +82,9 @@ def row(
     lengths = numpy.linspace(*((40, 90) if given.quick else (634, 1199)), size).astype(int)
     windows = [made_up(int(length), config, seed) for seed, length in enumerate(lengths)]
     batch = {k: v.to(given.device) for k, v in EncoderCollator(config)(windows).items()}
-    labels = {k for k in batch if k.endswith(("_labels", "_positions"))}
-    inputs = {name: values for name, values in batch.items() if name not in labels}
+    inputs = {"context_positions", "question_positions"}
+    labels = {k for k in batch if k.endswith(("_labels", "_positions"))} - inputs
+    unlabeled = {name: values for name, values in batch.items() if name not in labels}
     optimizer = make_encoder_optimizer(model, EncoderArguments(model_name_or_path="random"))
     if given.device == "cuda":
         torch.cuda.reset_peak_memory_stats()
@@ -100,7 +101,7 @@ def row(
 
     def predict() -> None:
         with torch.no_grad(), cast():
-            model(**inputs)
+            model(**unlabeled)
 
     model.train()
     training = rate(step, size, given)
