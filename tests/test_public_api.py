@@ -66,16 +66,19 @@ print(len(rows))
 """
 
 
-@pytest.mark.parametrize("first", ["twowiki", "datasets"])
+LOOKED_FOR = "twowiki, importlib.util; importlib.util.find_spec('datasets')"
+
+
+@pytest.mark.parametrize("first", ["twowiki", "datasets", LOOKED_FOR])
 def test_the_door_of_datasets_is_open_after_import(
     first: str, tmp_path: Path, records: list[dict[str, Any]]
 ) -> None:
     release = write_release(tmp_path / "release", records)
-    second = "datasets" if first == "twowiki" else "twowiki"
+    second = "datasets" if first.startswith("twowiki") else "twowiki"
     code = DOOR.format(
         first=f"import {first}",
         second=second,
-        light="'datasets' not in sys.modules" if first == "twowiki" else "True",
+        light="'datasets' not in sys.modules" if second == "datasets" else "True",
         folder=str(release),
         cache=str(tmp_path / "cache"),
     )

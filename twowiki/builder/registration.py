@@ -93,7 +93,10 @@ def _try_to_register() -> None:
 
 
 class _Finder:
-    """Find `datasets` as the other finders do, once, with a loader that registers afterwards."""
+    """Find `datasets` as the other finders do, with a loader that registers afterwards.
+
+    Looking for it without importing it, as `transformers` does, changes nothing.
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -102,8 +105,11 @@ class _Finder:
             return None
         from importlib.util import find_spec
 
-        sys.meta_path.remove(self)
-        spec = find_spec(fullname)
+        sys.meta_path.remove(self)  # while the other finders are asked
+        try:
+            spec = find_spec(fullname)
+        finally:
+            sys.meta_path.insert(0, self)
         if spec is not None and spec.loader is not None:
             spec.loader = _RegisteringLoader(spec.loader)
         return spec
@@ -123,4 +129,5 @@ class _RegisteringLoader(Loader):
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         self._loader.exec_module(module)
+        sys.meta_path[:] = [one for one in sys.meta_path if not isinstance(one, _Finder)]
         _try_to_register()
