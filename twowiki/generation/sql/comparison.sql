@@ -1,6 +1,6 @@
 -- One row per pair of entities of one group and property, with the reason that drops it.
 -- Pairs: neighbours in a shuffled order, and for yes/no properties neighbours among those of equal
--- value too; or every pair where all are asked. Of a group that has many times what can be chosen,
+-- value too; or every pair in an exhaustive run. Of a group with many times what can be selected,
 -- the first in that order are enough.
 WITH sized AS (
   SELECT class, relation, kind, COUNT(*) AS n FROM members GROUP BY class, relation, kind

@@ -1,4 +1,4 @@
--- The sentences of every page that stands in some context, once. Unique: qid, sent_id.
+-- The sentences of every page of some context, once. Unique: qid, sent_id.
 SELECT c.qid, l.title, s.sent_id, MIN(s.text) AS text
 FROM (SELECT qid FROM distractors UNION SELECT qid FROM golds) c
 JOIN linked l ON l.qid = c.qid

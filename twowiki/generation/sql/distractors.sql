@@ -27,8 +27,8 @@ tiered AS (
   LEFT JOIN typed t ON t.sample = h.sample AND t.qid = h.qid
   WHERE g.qid IS NULL AND (n.typed_only = 0 OR t.qid IS NOT NULL)
 ),
--- Few of the nearest answer the question: a handful more than needed is looked at. A sample that
--- falls short all the same is looked at whole, in the round that takes every type.
+-- Few of the nearest pages answer the question: a few more than needed are checked. A sample that
+-- still falls short is checked completely, in the round that takes every type.
 ordered AS (
   SELECT t.*, ROW_NUMBER() OVER (PARTITION BY t.sample ORDER BY t.tier, t.place) AS rank
   FROM tiered t

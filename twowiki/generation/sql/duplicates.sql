@@ -1,5 +1,5 @@
 -- One row per bare duplicate of a person: an item that states nothing but that it is human, has no
--- page, and bears the name of exactly one human who has one. Unique: qid.
+-- page, and has the name of exactly one human who has one. Unique: qid.
 WITH stated AS (
   SELECT s, MAX(CASE WHEN p = 31 AND o = 5 THEN 1 ELSE 0 END) AS human,
          MAX(CASE WHEN p = 31 THEN 0 ELSE 1 END) AS known

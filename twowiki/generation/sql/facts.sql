@@ -1,5 +1,5 @@
 -- One row per value of an entity's relation, best rank only, with the number of values.
--- Dates that agree on the year are one value, said to the year. Unique: s, p, o.
+-- Dates that agree on the year are one value, with the precision of a year. Unique: s, p, o.
 WITH best AS (
   SELECT c.s, c.p, COALESCE(t.original, c.o) AS o, c.stmt_id, d.year, d.year_o
   FROM claims c

@@ -1,4 +1,4 @@
--- One row per fact whose object stands in the subject's summary: the first sentence that holds
+-- One row per fact whose object is in the subject's summary: the first sentence that has
 -- it, and the words found there; of several names the one that comes first, the preferred one of those. Exact dates come before bare years, which only works may have.
 WITH surface AS (
   SELECT f.s, f.p, f.o, f.stmt_id, f.n_values, n.norm, n.prio, 0 AS tier, f.o AS says

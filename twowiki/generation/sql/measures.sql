@@ -1,5 +1,5 @@
 -- One row per entity and property that can be compared: an interval of days, a count, or a value.
--- Every value stands in the entity's summary. Unique: s, relation.
+-- Every value is in the entity's summary. Unique: s, relation.
 WITH whole AS (
   SELECT g.s, g.p, r.name AS relation, r.timed, r.country, COUNT(*) AS n_found,
          MIN(g.n_values) AS n_values, MIN(g.o) AS o, MIN(g.says) AS says
