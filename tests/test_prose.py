@@ -116,5 +116,20 @@ def test_docstrings_are_imperative(part: str) -> None:
     assert done.returncode == 0, done.stdout
 
 
+PAGES = sorted(
+    page
+    for folder in ("", "docs", "metrics", "loading_script", "examples", "bench")
+    for page in (ROOT / folder).glob("*.md" if not folder else "**/*.md")
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_page_reads_as_the_ecosystem_does(page: Path) -> None:
+    lines = page.read_text(encoding="utf-8").splitlines()
+    name = page.relative_to(ROOT)
+    found = [text_faults(f"{name}:{number}", line) for number, line in enumerate(lines, 1)]
+    assert sum(found, []) == []
+
+
 def test_only_known_packages_are_pending() -> None:
     assert set(PARTS) >= PENDING
