@@ -127,8 +127,11 @@ PAGES = sorted(
 def test_a_page_reads_as_the_ecosystem_does(page: Path) -> None:
     lines = page.read_text(encoding="utf-8").splitlines()
     name = page.relative_to(ROOT)
-    found = [text_faults(f"{name}:{number}", line) for number, line in enumerate(lines, 1)]
-    assert sum(found, []) == []
+    assert [
+        fault
+        for number, line in enumerate(lines, 1)
+        for fault in text_faults(f"{name}:{number}", line)
+    ] == []
 
 
 def test_only_known_packages_are_pending() -> None:
