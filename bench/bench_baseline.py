@@ -3,8 +3,8 @@
 Both sides run the same mathematics (reproduce settings) on made-up batches of the published size:
 24 contexts of 634 to 1,199 tokens, 38 relation slots, one thread. Theirs is a batch as it comes;
 so is ours in training, while `twowiki predict` puts windows of like length together, and so does
-this. Prints examples a CPU second and their ratio for training steps and predictions, examples
-encoded a CPU second (corrected settings against spaCy and padded records), and bytes an encoded
+this. Prints examples per CPU second and their ratio for training steps and predictions, examples
+encoded per CPU second (corrected settings against spaCy and padded records), and bytes per encoded
 example on disk. `--quick` uses small batches, to see
 that it runs.
 """
@@ -178,13 +178,13 @@ def made_up_examples(count: int) -> list[Example]:
 def published_record(example: Example) -> list[Any]:
     """Make a record as the published preprocessing does: spaCy, search again, pad to the limits.
 
-    Kinder than the original, which was measured at 93 to 143 examples a second on another machine.
+    Kinder than the original, which did 93 to 143 examples per second on another machine.
     """
     pieces = [
         piece for title, sentences in example.context for piece in (f"<t> {title} </t>", *sentences)
     ]
     words = [word for piece in pieces for word in split_as_published(piece)]
-    asked = split_as_published(example.question)
+    question = split_as_published(example.question)
     text, place, starts, ends = "".join(pieces), 0, [], []
     for word in words:
         place = text.find(word, place)
@@ -199,7 +199,7 @@ def published_record(example: Example) -> list[Any]:
             min(abs(start - found.start()) for start in starts)
             min(abs(end - found.end()) for end in ends)
     record = []
-    for tokens, limit in ((words, 2250), (asked, 80)):
+    for tokens, limit in ((words, 2250), (question, 80)):
         ids = numpy.zeros(limit, numpy.int64)
         characters = numpy.zeros((limit, 16), numpy.int64)
         for row, word in enumerate(tokens[:limit]):

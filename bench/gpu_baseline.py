@@ -113,7 +113,7 @@ def inputs_of(
 
 
 def rate(work: Callable[[], None], size: int, device: str) -> float:
-    """Give examples a second, after a warm-up, over about three seconds."""
+    """Return examples per second, after a warm-up, over about three seconds."""
     for _ in range(2):
         work()
     wait(device)

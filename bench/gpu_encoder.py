@@ -1,6 +1,6 @@
-"""The encoder model on a GPU: examples a second, achieved TFLOP/s and memory, in bf16.
+"""The encoder model on a GPU: examples per second, achieved TFLOP/s and memory, in bf16.
 
-Base-size backbones with random weights (no hub is asked), made-up contexts of 634 to 1,199
+Base-size backbones with random weights (no hub is needed), made-up contexts of 634 to 1,199
 tokens: BERT in windows of 512, ModernBERT and DeBERTa-v3 in one pass; padded, and without padding
 where the backbone allows it. The work that is counted is that of the real tokens: six operations a
 weight of the backbone and of the heads, and attention; what is spent on padding counts as nothing.
@@ -185,7 +185,7 @@ def operations(model: TwoWikiEncoderForMultihopQA, batch: dict[str, torch.Tensor
 
 
 def rate(work: Callable[[], None], size: int, given: argparse.Namespace) -> float:
-    """Give examples a second, after a warm-up, over about three seconds."""
+    """Return examples per second, after a warm-up, over about three seconds."""
     for _ in range(1 if given.quick else 3):
         work()
     wait(given.device)

@@ -17,7 +17,7 @@ VERY_LOW = 1e30
 
 
 class PackedGRU(nn.Module):
-    """A bidirectional GRU with a learnt initial state over a packed batch."""
+    """A bidirectional GRU with a learned initial state over a packed batch."""
 
     def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
@@ -115,12 +115,14 @@ class ReferenceBaseline(nn.Module):
         lengths, question_lengths = mask.sum(1).long().cpu(), question_mask.sum(1).long().cpu()
         maps = dense_maps(batch["sentence_bounds"], context.size(1))
         encoded = part("rnn")(self._words(context, batch["context_char_idxs"]), lengths)
-        asked = part("rnn")(self._words(question, batch["ques_char_idxs"]), question_lengths)
+        question_states = part("rnn")(
+            self._words(question, batch["ques_char_idxs"]), question_lengths
+        )
         relation_logits = self.linear_relation(
-            part("rnn_relation")(asked, question_lengths, last=True)
+            part("rnn_relation")(question_states, question_lengths, last=True)
         )
         active = (relation_logits.sigmoid() >= 0.5).float()
-        output = self.linear_1(part("qc_att")(encoded, asked, question_mask))
+        output = self.linear_1(part("qc_att")(encoded, question_states, question_mask))
         inner = part("rnn_2")(output, lengths)
         output = output + self.linear_2(part("self_att")(inner, inner, mask))
 
