@@ -20,7 +20,7 @@ from tests.small_model import examples, model_and_windows, setting
 from twowiki.data.schema import Paragraph
 from twowiki.errors import DataError
 from twowiki.pages.answer import (
-    parse_paragraphs,
+    read_paragraphs,
     render_answer,
     render_answer_graph,
     render_paragraphs,
@@ -46,7 +46,7 @@ def test_paragraphs_are_read_as_people_write_them(end: str) -> None:
         ["", "Tavik Orrel (runner)", "Tavik was a runner. He died", " in 1944.", "", " ", "Oru",
          "A town.", ""]
     )  # fmt: skip
-    assert parse_paragraphs(text) == [
+    assert read_paragraphs(text) == [
         Paragraph("Tavik Orrel (runner)", ("Tavik was a runner.", " He died in 1944.")),
         Paragraph("Oru", ("A town.",)),
     ]
@@ -55,9 +55,9 @@ def test_paragraphs_are_read_as_people_write_them(end: str) -> None:
 def test_paragraphs_of_a_record_may_be_pasted() -> None:
     context = [["Oru", ["A town.", " It is old."]]]
     for value in (context, {"context": context, "question": "?"}):
-        assert parse_paragraphs(json.dumps(value)) == [Paragraph("Oru", ("A town.", " It is old."))]
+        assert read_paragraphs(json.dumps(value)) == [Paragraph("Oru", ("A town.", " It is old."))]
     example = examples()[0]
-    again = parse_paragraphs(render_paragraphs(example.context))
+    again = read_paragraphs(render_paragraphs(example.context))
     assert [one.title for one in again] == [one.title for one in example.context]
     assert ["".join(one.sentences).split() for one in again] == [
         " ".join(one.sentences).split() for one in example.context
@@ -77,7 +77,7 @@ def test_paragraphs_of_a_record_may_be_pasted() -> None:
 )
 def test_what_is_no_paragraph_is_said(text: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        parse_paragraphs(text)
+        read_paragraphs(text)
 
 
 def test_answers_are_shown_escaped() -> None:

@@ -24,7 +24,7 @@ from twowiki import DataError
 from twowiki.pages.answer import (
     PARAGRAPH_FORMAT,
     TRIPLE_COLUMNS,
-    parse_paragraphs,
+    read_paragraphs,
     render_answer,
     render_answer_graph,
     render_paragraphs,
@@ -74,7 +74,7 @@ def make_demo(model: Any, notice: str = "") -> gr.Blocks:
         if model is None:
             raise gr.Error(notice.replace("`", ""), duration=None)
         try:
-            context = parse_paragraphs(paragraphs or "")
+            context = read_paragraphs(paragraphs or "")
             prediction = model.predict(question or "", context)
         except (DataError, ValueError) as error:
             raise gr.Error(str(error), duration=None, print_exception=False) from None

@@ -20,8 +20,8 @@ from twowiki.text2text.arc_da_format import (
     parse_answer,
     parse_option,
     parse_slots,
-    render_answer,
-    render_question,
+    render_source,
+    render_target,
     unifiedqa_normalize,
 )
 from twowiki.text2text.arc_da_instances import draw_answers, draw_items, exclude_leaks, mixed_counts
@@ -74,11 +74,11 @@ ARCDA, MACAW, UQA, PLAIN = (Format(name) for name in _PRESETS)
 def test_each_format_byte_by_byte(
     form: Format, options: tuple[str, ...], context: tuple[str, ...], expected: str
 ) -> None:
-    assert render_question("What is\n Ice?", form, options=options, context=context) == expected
+    assert render_source("What is\n Ice?", form, options=options, context=context) == expected
 
 
 def test_unifiedqa_writes_no_line_end() -> None:
-    text = render_question("What is Ice?", UQA, context=["Ice is\nfrozen Water."])
+    text = render_source("What is Ice?", UQA, context=["Ice is\nfrozen Water."])
     assert "\n" not in text
     assert text.count("\\n") == 1
 
@@ -90,14 +90,14 @@ def test_unifiedqa_drops_the_first_and_the_last_quote_of_the_whole_text() -> Non
 
 
 def test_the_best_sentence_first_or_last() -> None:
-    assert render_question("Q?", ARCDA, context=["best", "next"]).endswith("best next")
+    assert render_source("Q?", ARCDA, context=["best", "next"]).endswith("best next")
     last = Format("arcda", order="best_last")
-    assert render_question("Q?", last, context=["best", "next"]).endswith("next best")
+    assert render_source("Q?", last, context=["best", "next"]).endswith("next best")
 
 
 @pytest.mark.parametrize("form", [ARCDA, MACAW, UQA, PLAIN])
 def test_blank_context_is_the_form_without_retrieval(form: Format) -> None:
-    assert render_question("Q?", form, context=["", " \n"]) == render_question("Q?", form)
+    assert render_source("Q?", form, context=["", " \n"]) == render_source("Q?", form)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_blank_context_is_the_form_without_retrieval(form: Format) -> None:
     ],
 )
 def test_targets(form: Format, place: int | None, expected: str) -> None:
-    assert render_answer(" The\nSun ", form, position=place) == expected
+    assert render_target(" The\nSun ", form, position=place) == expected
 
 
 @pytest.mark.parametrize(
@@ -161,10 +161,10 @@ def test_whole_sentences_fit_and_the_question_is_never_cut(
     form = Format(preset)
     fitted = fit_question(question, form, context=context, budget=budget, measure=len)
     told = [text for text in context if text.split()]
-    assert fitted.text == render_question(question, form, context=told[: fitted.sentences])
+    assert fitted.text == render_source(question, form, context=told[: fitted.sentences])
     assert (len(fitted.text) > budget) == fitted.too_long
     if fitted.sentences < len(told):
-        more = render_question(question, form, context=told[: fitted.sentences + 1])
+        more = render_source(question, form, context=told[: fitted.sentences + 1])
         assert len(more) > budget
 
 
@@ -172,7 +172,7 @@ def test_unknown_formats_are_refused() -> None:
     with pytest.raises(DataError, match="arcda, macaw, unifiedqa, plain"):
         Format("t5").checked()
     with pytest.raises(DataError, match="no letter"):
-        render_question("Q?", ARCDA, options=["x"] * 27)
+        render_source("Q?", ARCDA, options=["x"] * 27)
 
 
 def test_a_draw_depends_on_seed_id_and_epoch_alone() -> None:
@@ -256,7 +256,7 @@ def test_on_the_real_questions_gold_answers_stay_out_and_one_text_is_in_both_spl
         len(draw_answers(q.question_id, q.answers)) for q in splits["train"]
     )
     for question in splits["dev"]:
-        written = render_question(question.question, ARCDA)
+        written = render_source(question.question, ARCDA)
         for answer in question.answers:
             inside = re.sub(r"\s+", " ", answer).strip() in written
             assert not inside or answer.strip() in re.sub(r"\s+", " ", question.question)

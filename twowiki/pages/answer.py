@@ -28,7 +28,7 @@ PARAGRAPH_FORMAT = (
 TRIPLE_COLUMNS = ("subject", "relation", "object", "score")
 
 
-def parse_paragraphs(text: str) -> list[Paragraph]:
+def read_paragraphs(text: str) -> list[Paragraph]:
     """Parse paragraphs that a person wrote or pasted.
 
     Args:
@@ -68,7 +68,7 @@ def _parse_block(block: str) -> Paragraph:
 
 
 def render_paragraphs(paragraphs: Sequence[Paragraph]) -> str:
-    """Return paragraphs as a person would write them, so that `parse_paragraphs` reads them."""
+    """Return paragraphs as a person would write them, so that `read_paragraphs` reads them."""
     return "\n\n".join(
         f"{title}\n{' '.join(sentence.strip() for sentence in sentences)}"
         for title, sentences in paragraphs

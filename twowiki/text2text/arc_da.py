@@ -34,7 +34,7 @@ from twowiki.text2text.arc_da_format import (
     fit_question,
     parse_answer,
     parse_option,
-    render_answer,
+    render_target,
 )
 from twowiki.text2text.arc_da_instances import draw_answers, draw_items, exclude_leaks, mixed_counts
 from twowiki.text2text.pairs import Pair
@@ -266,9 +266,9 @@ class ArcDaTask(TextTask):
 
     def _targets(self, item: AnyQuestion) -> list[str]:
         if isinstance(item, Question):
-            return list(dict.fromkeys(render_answer(answer, self.form) for answer in item.answers))
+            return list(dict.fromkeys(render_target(answer, self.form) for answer in item.answers))
         position = [choice.label for choice in item.choices].index(item.answer_key or "")
-        return [render_answer(item.choices[position].text, self.form, position=position)]
+        return [render_target(item.choices[position].text, self.form, position=position)]
 
     def _rows(self, scored: SystemScores, predicted: Mapping[Any, Any]) -> list[dict[str, Any]]:
         """Return one row per question: texts, metrics, the output, the number of sentences."""

@@ -64,7 +64,7 @@ class FittedSource(NamedTuple):
     too_long: bool
 
 
-def render_question(
+def render_source(
     question: str,
     form: Format,
     *,
@@ -97,7 +97,7 @@ def render_question(
     return " ; ".join(["$answer$", *written] if form.preset == "macaw" else written)
 
 
-def render_answer(answer: str, form: Format, *, position: int | None = None) -> str:
+def render_target(answer: str, form: Format, *, position: int | None = None) -> str:
     """Return the target of an answer.
 
     Args:
@@ -174,7 +174,7 @@ def fit_question(
     facts = [sentence for sentence in context if one_line(sentence)]
 
     def render(count: int) -> str:
-        return render_question(question, form, options=options, context=facts[:count])
+        return render_source(question, form, options=options, context=facts[:count])
 
     kept = largest_fit(len(facts), lambda count: measure(render(count)) <= budget)
     text = render(kept)
