@@ -1,4 +1,4 @@
-"""A page to try the metric: one answer, its gold answers, the figures and what they do not see."""
+"""A page to try the metric: one answer, its gold answers, the metrics and what they do not see."""
 
 import gradio as gr
 
@@ -8,23 +8,23 @@ from twowiki.arc_da.metric.scoring import EXTRAS
 
 
 def score(prediction, golds):
-    """Give the figures as a table, and the pitfalls as text."""
+    """Return the metrics as a table, and the pitfalls as text."""
     listed = [line.strip() for line in golds.splitlines() if line.strip()]
     if not listed:
-        raise gr.Error("Write at least one gold answer, one a line")
+        raise gr.Error("Write at least one gold answer, one per line")
     result = score_lists([prediction], [listed], list(EXTRAS))
     rows = [[name, round(result[name], 2)] for name in ("f1", "rougeL", *EXTRAS)]
-    told = "\n".join(f"- {PITFALLS[name]}" for name in result["pitfalls"])
-    return rows, told or "Nothing that the figures do not see."
+    pitfalls = "\n".join(f"- {PITFALLS[name]}" for name in result["pitfalls"])
+    return rows, pitfalls or "Nothing that the metrics do not see."
 
 
 demo = gr.Interface(
     fn=score,
-    inputs=[gr.Textbox(label="answer"), gr.Textbox(label="gold answers, one a line", lines=4)],
-    outputs=[gr.Dataframe(headers=["figure", "0-100"], label="figures"), gr.Markdown()],
+    inputs=[gr.Textbox(label="answer"), gr.Textbox(label="gold answers, one per line", lines=4)],
+    outputs=[gr.Dataframe(headers=["metric", "0-100"], label="metrics"), gr.Markdown()],
     title="ARC-DA: F1 and ROUGE-L",
-    description="The best gold answer counts, for each figure on its own. "
-    "f1 and rougeL are the paper's; the others stand beside them.",
+    description="The best gold answer counts, for each metric on its own. "
+    "f1 and rougeL are the paper's; the others are reported beside them.",
     examples=[
         ["from solid to liquid", "from liquid to solid"],
         ["frozen lake water", "ice\nfrozen water"],

@@ -25,17 +25,17 @@ _CITATION = """@article{bhakthavatsalam2021arcda,
 
 _INPUTS = """
 Args:
-    predictions: one text a question; an empty text for a question left unanswered.
+    predictions: one text per question; an empty text for an unanswered question.
     references: a list of gold answers for each question, of any length. A question whose list is
         empty is left out of the means and counted in `excluded`.
-    also: names of figures beside the two, never instead of them: exact_match, contains, f1_folded,
+    also: names of metrics beside the two, never instead of them: exact_match, contains, f1_folded,
         rougeL_unicode, rougeL_no_stem.
 
 Returns:
-    f1, rougeL: 0-100, not rounded; then the figures of `also`.
-    n, excluded: questions scored, and left out for want of gold answers.
-    pitfalls: how many questions have something that the figures do not see, by its name.
-    signature: all that can move the figures.
+    f1, rougeL: 0-100, not rounded; then the metrics of `also`.
+    n, excluded: questions scored, and left out because they have no gold answers.
+    pitfalls: how many questions have something that the metrics do not see, by its name.
+    signature: all that can change the metrics.
 
 Examples:
     >>> metric = evaluate.load("metrics/arc_da")

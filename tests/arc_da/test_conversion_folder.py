@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from tests.arc_da_conversion import begin, edit, give, imported, said
+from tests.arc_da.small_conversion import begin, edit, give, imported, said
 from tests.arc_da_files import ARC, RELEASE, arc_da, read_lines, read_table, write_lines
 from twowiki.arc_da.conversion.workspace import STAGES, Workspace
 from twowiki.io import files as folders

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.arc_da_conversion import begin, edit, give, imported, said
+from tests.arc_da.small_conversion import begin, edit, give, imported, said
 from tests.arc_da_files import ARC, arc_da, read_lines, read_table, write_table
 from twowiki.arc_da.conversion.review import (
     Decision,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.arc_da_conversion import ALONE, CROWD, begin, edit, imported
+from tests.arc_da.small_conversion import ALONE, CROWD, begin, edit, imported
 from tests.arc_da_files import ARC, arc_da, read_lines, read_table, write_lines, write_table
 from twowiki.arc_da.conversion.release import check_repeats
 from twowiki.arc_da.conversion.review import ReviewAnswer, ReviewState

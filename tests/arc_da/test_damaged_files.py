@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.arc_da_conversion import said
+from tests.arc_da.small_conversion import said
 from tests.arc_da_files import ARC, RELEASE, arc_da, read_lines, read_table, write_lines
 from twowiki.arc_da.features import question_tables
 from twowiki.arc_da.metric.lists import score_lists
