@@ -20,7 +20,7 @@ $(VENV)/.test: $(VENV)/.demo
 	touch $@
 
 demo: $(VENV)/.demo  ## train on a fictional world on the CPU and print the scores
-	ACCELERATE_USE_CPU=true $(BIN)/accelerate launch --num_processes 1 --num_machines 1 --mixed_precision no --dynamo_backend no -m twowiki.train --config tiny
+	ACCELERATE_USE_CPU=true $(BIN)/accelerate launch --num_processes 1 --num_machines 1 --mixed_precision no --dynamo_backend no -m twowiki.train --config tiny --overwrite_output_dir
 
 test: $(VENV)/.test  ## every test that needs no GPU
 	$(BIN)/python -m pytest -m "not gpu"
