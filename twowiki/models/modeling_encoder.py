@@ -160,10 +160,7 @@ class TwoWikiEncoderForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  # 
             end_positions, answer_type_labels: (B,). relation_labels and the pointers'
             positions: (B, K), in any order. Labels of -100 are ignored.
         """
-        added = None
-        if self.config.reads_matches and window_matches is not None:
-            dtype = self.match_input.weight.dtype
-            added = self.match_input(unpack_bits(window_matches, MATCH_BITS, dtype))
+        added = self._match_inputs(window_matches)
         states = read_windows(
             self.backbone, input_ids, attention_mask, token_type_ids, question_window_mask, added
         )
@@ -197,6 +194,15 @@ class TwoWikiEncoderForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  # 
         )  # fmt: skip
         reorder = match_slots if self.config.assignment == "optimal" else None
         return add_losses(output, labels, sentence_mask, self.config, reorder)
+
+    def _match_inputs(self, matches: Tensor | None) -> Tensor | None:
+        """Return what the backbone reads beside its token embeddings: (W, L, E), or nothing."""
+        if matches is None or not self.config.reads_matches:
+            return None
+        added: Tensor = self.match_input(
+            unpack_bits(matches, MATCH_BITS, self.match_input.weight.dtype)
+        )
+        return added
 
     def _fuse(self, memory: Tensor, mask: Tensor) -> Tensor:
         """Let all windows of an example attend to each other: (B, Q + T, H)."""
