@@ -25,8 +25,8 @@ from twowiki.arc_da.schema import parse_choices
 from twowiki.errors import DataError
 from twowiki.human.ratings import read_ratings
 from twowiki.human.task_files import free_cell, to_csv
+from twowiki.io.records import read_delimited as read_strict
 from twowiki.io.records import read_records
-from twowiki.io.tables import read_delimited as read_strict
 
 IDS = ("a", "b", "c")
 

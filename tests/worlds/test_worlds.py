@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 
 from twowiki.errors import DataError
 from twowiki.generation.text import normalize
-from twowiki.worlds.calendar import NOW, draw_date, write_date
 from twowiki.worlds.dumps import time_value, write_world
 from twowiki.worlds.names import FLAVORS, Titles, coin_land, coin_place, coin_surname, has_mark
 from twowiki.worlds.people import NOBODY
-from twowiki.worlds.random_draws import Chance
+from twowiki.worlds.random_draws import NOW, Chance, draw_date, write_date
 from twowiki.worlds.settings import WorldConfig, make_world_config, parse_world
 from twowiki.worlds.vocabulary import PROPERTIES
 from twowiki.worlds.world import World, build_world

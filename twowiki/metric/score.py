@@ -7,10 +7,14 @@ is read, ids are matched, and what a reader should know is collected.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
+
+import msgspec
 
 from twowiki.data.aliases import Aliases, AliasTable, read_aliases
 from twowiki.data.schema import Example, Prediction
@@ -19,7 +23,6 @@ from twowiki.io.records import DataSource, collector_paused
 from twowiki.metric.diagnostics import Diagnostics, collect_warnings
 from twowiki.metric.gold import IN_MEMORY, GoldReader, GoldRecord, is_hidden
 from twowiki.metric.gold_sources import GoldSource, open_gold, read_subset
-from twowiki.metric.hashing import GoldHash, hash_of_predictions, hash_of_texts, hashed
 from twowiki.metric.predictions import PredictionSet, PredictionSource, read_predictions
 from twowiki.metric.report import (
     Comparison,
@@ -32,6 +35,8 @@ from twowiki.metric.report import (
 from twowiki.metric.results import ExampleResult, Gold, no_aliases
 from twowiki.metric.scoring import Scorer
 from twowiki.metric.settings import ScoreSettings
+
+_encode = msgspec.json.Encoder().encode
 
 Scored = tuple[Gold, GoldRecord | Example, Prediction, ExampleResult]
 
@@ -265,3 +270,46 @@ class ScoreRun:
 
 def _hashed(predictions: PredictionSet) -> DataSource:
     return hashed(predictions.source, lambda: hash_of_predictions(predictions))
+
+
+class GoldHash:
+    """Hashes what the 16 metrics depend on, record by record, whatever the records' order."""
+
+    def __init__(self) -> None:
+        self._lines: list[bytes] = []
+
+    def add(self, gold: Gold) -> None:
+        """Add a record; its question type and context do not affect the metrics."""
+        self._lines.append(_json([gold.id, gold.answer, gold.answer_id, *gold[2:4], gold[6]]))
+
+    def hexdigest(self) -> str:
+        """Return the hash of all records added."""
+        return hashlib.sha256(b"\n".join(sorted(self._lines))).hexdigest()
+
+
+def hash_of_predictions(predictions: PredictionSet) -> str:
+    """Return the hash of predictions as they were read."""
+    parts = [predictions.answers, predictions.facts, predictions.triples]
+    return hashlib.sha256(_json(parts)).hexdigest()
+
+
+def hash_of_texts(texts: Iterable[str]) -> str:
+    """Return the hash of texts in the given order."""
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
+    return digest.hexdigest()
+
+
+def hashed(source: DataSource, hash_of: Callable[[], str]) -> DataSource:
+    """Return a source with a hash of its content where it has none, because it was not a file."""
+    return source if source.sha256 else source._replace(sha256=hash_of())
+
+
+def _json(value: Any) -> bytes:
+    """Encode a value; what JSON cannot hold is written as Python shows it."""
+    try:
+        return _encode(value)
+    except (TypeError, ValueError, OverflowError):
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=repr)
+        return text.encode("utf-8", "surrogatepass")

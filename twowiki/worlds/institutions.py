@@ -9,11 +9,10 @@ from collections import defaultdict
 
 import msgspec
 
-from twowiki.worlds.calendar import NOW, draw_date
 from twowiki.worlds.careers import Careers
 from twowiki.worlds.names import Tongue
 from twowiki.worlds.people import NOBODY, People
-from twowiki.worlds.random_draws import Chance
+from twowiki.worlds.random_draws import NOW, Chance, draw_date
 from twowiki.worlds.registry import Country, Registry, WorldPlace
 from twowiki.worlds.settings import WorldConfig
 from twowiki.worlds.vocabulary import read_word_list

@@ -9,8 +9,7 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict, deque
 
-from twowiki.worlds.calendar import NOW, draw_date, year_of
-from twowiki.worlds.random_draws import Chance
+from twowiki.worlds.random_draws import NOW, Chance, draw_date, year_of
 from twowiki.worlds.registry import Country
 from twowiki.worlds.settings import WorldConfig
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from twowiki.models.text import bare_title
-from twowiki.worlds.calendar import write_date
 from twowiki.worlds.people import NOBODY
-from twowiki.worlds.random_draws import Chance
+from twowiki.worlds.random_draws import Chance, write_date
 from twowiki.worlds.sentences import NO_SLOT, NOTHING, Page, Slot
 from twowiki.worlds.vocabulary import (
     FEMALE_ITEM,

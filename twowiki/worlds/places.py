@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from twowiki.worlds.calendar import draw_date
 from twowiki.worlds.names import Tongue
-from twowiki.worlds.random_draws import Chance
+from twowiki.worlds.random_draws import Chance, draw_date
 from twowiki.worlds.registry import Country, Registry, WorldPlace
 from twowiki.worlds.settings import WorldConfig
 

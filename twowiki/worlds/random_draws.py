@@ -1,7 +1,8 @@
 """Random draws by integers alone: the same on every machine and Python. Pure.
 
 A `Chance` is named by its seed and the thing it draws for, so that the draws for one thing do not
-depend on those for another.
+depend on those for another. Dates are integers: `year * 10000 + month * 100 + day`, with month and
+day 0 where unknown.
 """
 
 from __future__ import annotations
@@ -9,6 +10,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from typing import TypeVar
+
+from twowiki.data.dates import MONTH_NAMES
+from twowiki.generation.dates import ordinal
+
+NOW = 2020  # nothing happens later; people who are alive then have no date of death
+_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 _T = TypeVar("_T")
 _MASK = (1 << 64) - 1
@@ -72,3 +79,34 @@ class Chance:
             other = self.below(place + 1)
             mixed[place], mixed[other] = mixed[other], mixed[place]
         return mixed
+
+
+def draw_date(year: int, chance: Chance, *, exact: int = 1000, months: int = 0) -> int:
+    """Draw a day of a year; per mille, `exact` keep it, `months` the month, others the year."""
+    month = chance.between(1, 12)
+    day = chance.between(1, _DAYS[month - 1])
+    draw = chance.below(1000)
+    if draw < exact:
+        return year * 10000 + month * 100 + day
+    return year * 10000 + (month * 100 if draw < exact + months else 0)
+
+
+def year_of(date: int) -> int:
+    """Return a date's year."""
+    return date // 10000
+
+
+def write_date(date: int, day_first: bool, chance: Chance) -> str:
+    """Write a date in running text: as its country does, with some variety."""
+    year, month, day = date // 10000, date // 100 % 100, date % 100
+    if not month:
+        return str(year)
+    name = MONTH_NAMES[month - 1]
+    if not day:
+        return f"{name} {year}"
+    draw = chance.below(100)
+    if draw < 3:
+        return f"{ordinal(day)} {name} {year}"
+    if (draw < 88) == day_first:
+        return f"{day} {name} {year}"
+    return f"{name} {day}, {year}"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from twowiki.worlds.calendar import NOW, write_date
 from twowiki.worlds.person_pages import TEXTS as PERSON_TEXTS
-from twowiki.worlds.random_draws import Chance
+from twowiki.worlds.random_draws import NOW, Chance, write_date
 from twowiki.worlds.sentences import Page, Slot
 from twowiki.worlds.vocabulary import OCCUPATIONS, PROPERTIES, read_word_list
 from twowiki.worlds.works import CreativeWork

@@ -10,12 +10,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from twowiki.worlds.calendar import draw_date
 from twowiki.worlds.careers import Careers
 from twowiki.worlds.institutions import Standing
 from twowiki.worlds.names import Titler, Tongue
 from twowiki.worlds.people import People
-from twowiki.worlds.random_draws import Chance
+from twowiki.worlds.random_draws import Chance, draw_date
 from twowiki.worlds.registry import Country, Registry
 from twowiki.worlds.settings import WorldConfig
 from twowiki.worlds.vocabulary import read_word_list
