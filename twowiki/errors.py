@@ -62,6 +62,15 @@ def _rebuild(
     return DataError(problem, file=file, record=record, field=field, remedy=remedy)
 
 
+def check_encodable(text: str, field: str) -> None:
+    """Raise where a text has half a surrogate pair, which no UTF-8 file can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        half = ascii(text[error.start])
+        raise DataError(f"half a character ({half}) in the text", field=field) from None
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most like a misspelled one, or None."""
     from difflib import get_close_matches

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from twowiki.errors import DataError
 from twowiki.io.arguments import to_dict
+from twowiki.io.failures import run_guarded
 from twowiki.io.files import write_json
-from twowiki.training import checkpoints, reports
+from twowiki.training import checkpoint_files, checkpoints, reports
 from twowiki.training.checkpoints import RunState
 from twowiki.training.loop import (
     CpuClock,
@@ -59,22 +59,23 @@ class Run(NamedTuple):
 
 def main(arguments: list[str] | None = None) -> int:
     """Train, and return the exit status."""
-    try:
-        config = read_settings(arguments)
-        config.check()
-        checkpoints.check_output(config)
-        from accelerate.utils import find_executable_batch_size
-        from transformers.utils.logging import disable_progress_bar
+    return run_guarded(lambda: "twowiki.train", run, arguments, expected=(NotFinite, ImportError))
 
-        if config.REUSES_MEMORY:
-            keep_freed_memory()
-        if not sys.stderr.isatty():
-            disable_progress_bar()  # type: ignore[no-untyped-call]
-        size = config.per_device_train_batch_size
-        find_executable_batch_size(train, starting_batch_size=size)(config)
-    except (DataError, NotFinite, ImportError) as error:
-        print(f"twowiki.train: {error}", file=sys.stderr)
-        return 2
+
+def run(arguments: list[str]) -> int:
+    """Read the settings, and train with batches as large as the memory allows."""
+    config = read_settings(arguments)
+    config.check()
+    checkpoints.check_output(config)
+    from accelerate.utils import find_executable_batch_size
+    from transformers.utils.logging import disable_progress_bar
+
+    if config.REUSES_MEMORY:
+        keep_freed_memory()
+    if not sys.stderr.isatty():
+        disable_progress_bar()  # type: ignore[no-untyped-call]
+    size = config.per_device_train_batch_size
+    find_executable_batch_size(train, starting_batch_size=size)(config)
     return 0
 
 
@@ -159,7 +160,7 @@ def start(batch_size: int, config: TrainingSettings) -> Run:
         plain = {name: value for name, value in values if isinstance(value, int | float | str)}
         accelerator.init_trackers("twowiki", config=plain)
     if checkpoint:
-        accelerator.load_state(str(checkpoint))
+        checkpoint_files.load_checkpoint(accelerator, checkpoint)
         show(f"continuing from {checkpoint} (step {state.step})")
     return Run(
         config, task, accelerator, model, optimizer, train_loader, eval_loader, state, identity,

@@ -52,7 +52,9 @@ def cache_key(given: str | None, places: Iterable[Any], *, deep: bool = False) -
     digest = hashlib.sha256((given or "").encode() + code_hash().encode())
     for path in sorted({file for place in places for file in _local_files(place, deep)}):
         status = path.stat()
-        digest.update(f"{path}|{status.st_size}|{status.st_mtime_ns}\n".encode())
+        digest.update(
+            f"{path}|{status.st_size}|{status.st_mtime_ns}\n".encode("utf-8", "surrogateescape")
+        )
     return digest.hexdigest()[:32]
 
 

@@ -33,7 +33,7 @@ from twowiki.arc_da.conversion.workspace import RELEASE, REVIEW, TASK_FOLDER, Wo
 from twowiki.arc_da.sources import read_multiple_choice, read_questions
 from twowiki.cli.arc_da_score import ARC_PARTS, GOLD, utf8_text
 from twowiki.errors import DataError
-from twowiki.io.arguments import argument, positional
+from twowiki.io.arguments import LARGEST_SEED, argument, positional
 from twowiki.io.files import write_json
 from twowiki.io.records import read_lines
 
@@ -143,7 +143,7 @@ class ExportTasksCommand(StageOptions):
     people: int | None = argument(
         None, "workers per question (default: as before, or 5)", minimum=1, maximum=50
     )
-    seed: int = argument(0, "seed of the questions' order")
+    seed: int = argument(0, "seed of the questions' order", minimum=0, maximum=LARGEST_SEED)
     everything: bool = argument(False, "also questions that have all answers", flag="all")
     force: bool = argument(False, "overwrite sheets that were filled in")
 
@@ -282,7 +282,7 @@ class ReviewImportCommand(StageOptions):
     )
     reviewer: str = argument("", "who reviewed")
     at: str | None = argument(None, "time of the decisions, as 2026-01-31T12:00:00Z (default: now)")
-    longest: int = argument(5, "words; longer answers need a short version as well")
+    longest: int = argument(5, "words; longer answers need a short version as well", minimum=1)
     force: bool = argument(False, "apply rows that another reviewer changed since")
 
     def run(self) -> int:

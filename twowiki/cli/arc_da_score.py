@@ -34,7 +34,13 @@ from twowiki.human.tasks import (
     read_key,
     read_task_ratings,
 )
-from twowiki.io.arguments import argument, positional, settings_of
+from twowiki.io.arguments import (
+    LARGEST_SEED,
+    MOST_RESAMPLES,
+    argument,
+    positional,
+    settings_of,
+)
 from twowiki.io.files import (
     check_unedited,
     locked,
@@ -81,8 +87,8 @@ def named_files(pairs: list[str]) -> dict[str, str]:
 class BootstrapOptions:
     """The options of every report with intervals."""
 
-    resamples: int = argument(10_000, "bootstrap resamples", minimum=1)
-    seed: int = argument(0, "seed of every draw", minimum=0)
+    resamples: int = argument(10_000, "bootstrap resamples", minimum=1, maximum=MOST_RESAMPLES)
+    seed: int = argument(0, "seed of every draw", minimum=0, maximum=LARGEST_SEED)
     out: Path | None = argument(None, "write the report as JSON")
 
 
@@ -175,7 +181,7 @@ class ArcDaScoreCommand(BootstrapOptions):
         nargs="+",
     )
     confidence: float = argument(0.95, "confidence of the intervals", above=0, below=1)
-    rounds: int = argument(10_000, "rounds of the paired test", minimum=1)
+    rounds: int = argument(10_000, "rounds of the paired test", minimum=1, maximum=MOST_RESAMPLES)
     rows: Path | None = argument(None, "write one record per question (.jsonl)")
     command: tuple[str, ...] = argument((), flag=False)
 
@@ -304,7 +310,7 @@ class RateExportCommand:
     sample: int | None = argument(None, "only N questions, drawn by the seed", minimum=1)
     tests: int = argument(20, "test items that check the raters", minimum=0)
     people: int = argument(1, "ratings per answer", minimum=1)
-    seed: int = argument(0, "seed of sample, order and test items")
+    seed: int = argument(0, "seed of sample, order and test items", minimum=0, maximum=LARGEST_SEED)
     force: bool = argument(False, "overwrite tasks and ratings")
 
     def run(self) -> int:
@@ -406,7 +412,7 @@ class GenieCommand(BootstrapOptions):
         choices=("threshold", "component"),
     )
     least: float = argument(0.9, "accuracy that is not enough", minimum=0, maximum=1)
-    components: int = argument(1, "groups of raters in the fit", minimum=1)
+    components: int = argument(1, "groups of raters in the fit", minimum=1, maximum=100)
     cut_off: float = argument(0.999, "probability to exclude at", minimum=0, maximum=1)
 
     def run(self) -> int:
@@ -479,7 +485,7 @@ class MetricAgreementCommand(BootstrapOptions):
     gold: str | None = argument(None, "ARC-DA's gold, for ratings")
     split: str | None = argument(None, SPLIT)
     system: list[str] = argument([], "the rated files, for ratings", metavar="NAME=FILE", nargs="+")
-    resamples: int = argument(1000, "bootstrap resamples", minimum=1)
+    resamples: int = argument(1000, "bootstrap resamples", minimum=1, maximum=MOST_RESAMPLES)
 
     def run(self) -> int:
         gold_from = "the release's gold answers"

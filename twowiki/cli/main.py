@@ -7,7 +7,6 @@ Only the chosen command's module is imported, so that `twowiki score --help` is 
 from __future__ import annotations
 
 import io
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -17,6 +16,7 @@ from typing import Any
 from twowiki._version import __version__
 from twowiki.errors import DataError, nearest
 from twowiki.io.arguments import CommandParser, add_arguments, from_values, parse_flags
+from twowiki.io.failures import run_guarded
 
 # command -> (module and class, one line of help)
 COMMANDS = {
@@ -66,46 +66,19 @@ ABOUT_ARC_DA = """ARC-DA, the direct-answer version of ARC.
 
 The conversion of multiple-choice questions has seven stages, which work in one folder."""
 
-# package -> the extra that installs it
-EXTRA_OF = {
-    **dict.fromkeys(("torch", "transformers", "accelerate", "safetensors", "matplotlib"), "train"),
-    **dict.fromkeys(("evaluate", "rouge_score", "nltk"), "metric"),
-    **dict.fromkeys(("duckdb", "scipy", "isal", "orjson"), "generate"),
-    **dict.fromkeys(("bm25s", "tantivy"), "retrieval"),
-    **dict.fromkeys(("peft", "gguf", "sentencepiece"), "text"),
-    "spacy": "spacy",
-    "pyspark": "spark",
-    "gradio": "demo",
-}
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit code (docs/cli.md lists them)."""
     for stream in (sys.stdout, sys.stderr):  # a terminal without a letter shows its number
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    argv = list(sys.argv[1:] if arguments is None else arguments)
-    prog = "twowiki"
-    try:
-        path = command_path(argv)
-        prog = " ".join(["twowiki", *path])
+    path: list[str] = []
+
+    def work(argv: list[str]) -> int:
+        path.extend(command_path(argv))
         return run_command(path, argv)
-    except BrokenPipeError:  # the reader (`| head`) has closed the pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except ModuleNotFoundError as error:
-        extra = EXTRA_OF.get((error.name or "").split(".")[0])
-        if extra is None:
-            raise
-        remedy = f"Install it with: pip install 'twowiki[{extra}]'"
-        print(f"{prog}: it needs the package {error.name!r}. {remedy}", file=sys.stderr)
-        return 2
-    except (DataError, OSError) as error:
-        print(f"{prog}: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(f"{prog}: stopped", file=sys.stderr)
-        return 130
+
+    return run_guarded(lambda: " ".join(["twowiki", *path]), work, arguments)
 
 
 def command_path(argv: Sequence[str]) -> list[str]:
@@ -141,6 +114,7 @@ def command_parser(path: Sequence[str]) -> CommandParser:
     """Return the parser of a command; the class's docstring is the help text."""
     cls = command_class(path)
     parser = CommandParser(" ".join(["twowiki", *path]), cleandoc(cls.__doc__))
+    parser.epilog = "--traceback prints the traceback of an unexpected error."
     add_arguments(parser, cls)
     return parser
 

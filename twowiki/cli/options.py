@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from twowiki.io.arguments import argument
+from twowiki.io.arguments import LARGEST_SEED, argument
 
 _FORMS = ("closed-book", "gold-context", "full-context")  # those of `llm.prompts`, which loads more
 
@@ -25,4 +25,4 @@ class PromptOptions:
     shots: int = argument(0, "demonstrations before each question", minimum=0)
     shots_from: str | None = argument(None, "their source, e.g. train.json", metavar="FILE")
     limit: int | None = argument(None, "only the first N questions", minimum=1)
-    seed: int = argument(0, "seed of the demonstrations' choice")
+    seed: int = argument(0, "seed of the demonstrations' choice", minimum=0, maximum=LARGEST_SEED)

@@ -134,7 +134,7 @@ class ReportCommand(ScoreSettings):
     )
     from_llm: bool = argument(False, FROM_LLM)
     by_type: bool = argument(False, flag=False)
-    rounds: int = argument(10_000, flag=False)
+    rounds: int = argument(10_000, minimum=1, flag=False)
     contains: bool = argument(False, flag=False)
     command: tuple[str, ...] = argument((), flag=False)
 

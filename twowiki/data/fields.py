@@ -7,16 +7,18 @@ a value of another type raises a `DataError` that names the field.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from twowiki.errors import DataError
+from twowiki.errors import DataError, check_encodable
 
 SENTENCE_NAMES = ("sentences", "content")
 FACT_NAMES = (("title", "sent_id"),)
 TRIPLE_NAMES = (("subject", "relation", "object"), ("fact", "relation", "entity"))
 _TEXT, _TEXT_OR_NONE = frozenset((str,)), frozenset((str, type(None)))
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # an escape of half a character, alone or in a pair
 TRIPLE_ID_NAMES = (("subject_id", "relation", "object_id"), *TRIPLE_NAMES)
 
 
@@ -76,12 +78,15 @@ def listed(value: Any, field: str) -> list[Any]:
     if type(value) is list:
         return value
     if isinstance(value, str):
+        text = value
         try:
-            value = json.loads(value or "null")
+            value = json.loads(text or "null")
         except (ValueError, RecursionError) as error:
             raise DataError(f"a text that is not valid JSON ({error})", field=field) from None
         if value is None:
             return []
+        if _HALF.search(text):
+            check_encodable(json.dumps(value, ensure_ascii=False), field)
     if isinstance(value, Mapping):
         columns = list(value.values())
         lengths = {len(column) if isinstance(column, list) else -1 for column in columns}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bz2
 import json
+import signal
 import zipfile
 import zlib
 from collections import Counter
@@ -258,7 +259,12 @@ def ingest(
 
 def _run_in_pool(tasks: Iterator[_Block], workers: int) -> None:
     """Keep every worker busy, and no more blocks in memory than twice the workers."""
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(
+        workers,
+        mp_context=get_context("spawn"),
+        initializer=signal.signal,  # Ctrl-C reaches all processes; the main one ends the work
+        initargs=(signal.SIGINT, signal.SIG_IGN),
+    ) as pool:
         waiting: set[Future[None]] = set()
         for task in tasks:
             waiting.add(pool.submit(_run, task))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from twowiki.data.schema import TWO_WIKI_TYPES
-from twowiki.errors import DataError
+from twowiki.errors import DataError, check_encodable
 from twowiki.io.arguments import argument, check_values, settings_of, to_dict
 
 GENERATION_VERSION = 4  # counts changes of what the same dumps and seed give
@@ -44,6 +44,7 @@ class GenerateConfig:
         "samples of each type, or all: every pair compared, nothing dropped for balance; for "
         "small dumps",
         minimum=1,
+        maximum=1_000_000_000,
         metavar="N",
     )
     seed: str = argument("0", "what every draw depends on", metavar="SEED")
@@ -76,6 +77,7 @@ class GenerateConfig:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seed", str(self.seed))
+        check_encodable(self.seed, "seed")
         check_values(self)
         named = {name.strip() for text in self.types for name in text.split(",") if name}
         types = {name.replace("-", "_") for name in named}
@@ -135,6 +137,7 @@ class Resources:
         min(2, os.cpu_count() or 1),
         "processes and threads; the output is the same",
         minimum=1,
+        maximum=1024,
         group="resources",
     )
     memory: str = argument(

@@ -25,6 +25,9 @@ from twowiki.errors import DataError, existing_file, nearest
 T = TypeVar("T")
 Styles = Literal["-", "_"]
 TYPE_NAMES = {int: "an integer", float: "a number", bool: "true or false", str: "a string"}
+LARGEST_SEED = 2**32 - 1  # numpy's
+MOST_RESAMPLES = 1_000_000  # their means fit into memory
+_LARGEST_INTEGER = 2**63 - 1
 SWITCH = {"true": True, "yes": True, "on": True, "1": True,
           "false": False, "no": False, "off": False, "0": False}  # fmt: skip
 
@@ -149,7 +152,7 @@ def read_settings_file(
     existing_file(path, "Name an existing YAML file of settings")
     try:
         values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise DataError(f"is not valid YAML: {error}", file=path) from error
     if not isinstance(values, dict):
         raise DataError("is not a mapping of settings", file=path, remedy="Write `name: value`")
@@ -355,6 +358,9 @@ def _value(one: Field[Any], kind: Any, value: Any, *, text: bool = False) -> Any
 
 
 def _check_range(metadata: Mapping[str, Any], number: float) -> None:
+    if isinstance(number, int) and abs(number) > _LARGEST_INTEGER:
+        digits = int(number.bit_length() * math.log10(2)) + 1
+        raise ValueError(f"has {digits} digits; it must be at most {_LARGEST_INTEGER}")
     bounds = (
         ("at least", "minimum", operator.ge), ("above", "above", operator.gt),
         ("at most", "maximum", operator.le), ("below", "below", operator.lt),
@@ -397,7 +403,7 @@ def _convert(value: Any, kind: Any, text: bool) -> Any:
         value = _parse(value, float)  # YAML reads 1e-3 as text and 1 as an integer
     if isinstance(value, origin) and isinstance(value, bool) == (origin is bool):
         return value
-    raise ValueError(f"is {value!r}, not {TYPE_NAMES.get(origin, origin.__name__)}")
+    raise ValueError(f"is {_shown(value)}, not {TYPE_NAMES.get(origin, origin.__name__)}")
 
 
 def _convert_union(value: Any, kinds: Sequence[Any], text: bool) -> Any:
@@ -425,13 +431,16 @@ def _convert_mapping(value: Any) -> dict[str, Any]:
         if part.lstrip().startswith("{"):
             try:
                 pairs |= json.loads(part)
-            except json.JSONDecodeError:
+            except (ValueError, RecursionError):
                 raise ValueError(f"is {part!r}, not a JSON object") from None
             continue
         for name, equals, content in (pair.partition("=") for pair in part.split(",")):
             if not equals:
                 raise ValueError(f"is {part!r}, not a JSON object or name=value")
-            pairs[name.strip()] = yaml.safe_load(content)
+            try:
+                pairs[name.strip()] = yaml.safe_load(content)
+            except (yaml.YAMLError, ValueError):
+                raise ValueError(f"is {_shown(part)}, not a JSON object or name=value") from None
     return pairs
 
 
@@ -439,8 +448,18 @@ def _parse(value: Any, kind: Any) -> Any:
     """Return a text of the command line in a simple type."""
     try:
         return SWITCH[value.lower()] if kind is bool else kind(value)
-    except (ValueError, KeyError, TypeError):
-        raise ValueError(f"is {value!r}, not {TYPE_NAMES.get(kind, kind.__name__)}") from None
+    except (ValueError, KeyError, TypeError, OverflowError):
+        kind_name = TYPE_NAMES.get(kind, kind.__name__)
+        raise ValueError(f"is {_shown(value)}, not {kind_name}") from None
+
+
+def _shown(value: Any) -> str:
+    """Return a value as a message has it: on one line, and not at full length."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of more digits than Python writes
+        return "an integer of too many digits"
+    return text if len(text) <= 80 else f"{text[:80]}..."
 
 
 def _plain(value: Any) -> Any:

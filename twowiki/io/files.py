@@ -9,6 +9,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,6 +21,7 @@ from typing import IO, Any, TypeVar
 from twowiki.errors import DataError
 
 _Item = TypeVar("_Item")
+_HALF = re.compile("[\ud800-\udfff]")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
@@ -74,7 +76,7 @@ def write_text(path: str | PathLike[str], text: str) -> None:
 
 def write_json(path: str | PathLike[str], value: Any, *, indent: int | None = 2) -> None:
     """Write JSON in one step, non-ASCII letters as they are, with a final line end."""
-    write_text(path, json.dumps(value, ensure_ascii=False, indent=indent) + "\n")
+    write_text(path, _json_text(value, indent) + "\n")
 
 
 def write_json_lines(path: str | PathLike[str], values: Iterable[Any]) -> int:
@@ -82,9 +84,15 @@ def write_json_lines(path: str | PathLike[str], values: Iterable[Any]) -> int:
     count = 0
     with replacing(path) as stream:
         for value in values:
-            stream.write(json.dumps(value, ensure_ascii=False) + "\n")
+            stream.write(_json_text(value) + "\n")
             count += 1
     return count
+
+
+def _json_text(value: Any, indent: int | None = None) -> str:
+    """Return JSON; half a surrogate pair, which UTF-8 has no bytes for, is written as an escape."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return text if text.isascii() else _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def sha256_of(path: str | PathLike[str]) -> str:

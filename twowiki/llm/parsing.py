@@ -151,7 +151,9 @@ def _leniently(text: str) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # odd escapes in the model's text
-            return ast.literal_eval(text)
+            value = ast.literal_eval(text)
+            str(value)  # integers with more digits than Python writes are refused
+            return value
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
 
@@ -165,12 +167,15 @@ def _of_mapping(value: Mapping[Any, Any], form: str) -> ParsedOutput | None:
             parts[part] = entry
     if not parts:
         return None
-    return ParsedOutput(
-        _answer(parts.get("answer")),
-        _entries(parts.get("facts"), _fact),
-        _entries(parts.get("triples"), _triple),
-        form,
-    )
+    try:
+        return ParsedOutput(
+            _answer(parts.get("answer")),
+            _entries(parts.get("facts"), _fact),
+            _entries(parts.get("triples"), _triple),
+            form,
+        )
+    except (ValueError, RecursionError):  # integers too long to write, lists too deep
+        return None
 
 
 def _answer(value: Any) -> str | None:

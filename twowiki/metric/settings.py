@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
-from twowiki.io.arguments import argument, check_values
+from twowiki.io.arguments import LARGEST_SEED, MOST_RESAMPLES, argument, check_values
 
 _VERSIONS = ("1.1", "1.0")
 _MATCHINGS = ("official", "one_to_one")
@@ -46,9 +46,13 @@ class ScoreSettings:
         above=0,
         below=1,
     )
-    resamples: int = argument(1000, "number of bootstrap resamples", minimum=1)
-    rounds: int = argument(10_000, "rounds of the paired randomization test", minimum=1)
-    seed: int = argument(0, "seed of the bootstrap and the test")
+    resamples: int = argument(
+        1000, "number of bootstrap resamples", minimum=1, maximum=MOST_RESAMPLES
+    )
+    rounds: int = argument(
+        10_000, "rounds of the paired randomization test", minimum=1, maximum=MOST_RESAMPLES
+    )
+    seed: int = argument(0, "seed of the bootstrap and the test", minimum=0, maximum=LARGEST_SEED)
     subset: str | PathLike[str] | Iterable[str] | None = argument(
         None,
         "score these ids alone: a file with one id per line or a JSON list",

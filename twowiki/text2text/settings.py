@@ -37,10 +37,12 @@ class TextArguments(AdaptedSettings):
     )
     trust_remote_code: bool = _model(False, "run the code that comes with a model")
     dtype: str = _model("float32", "type of the weights", choices=("float32", "bfloat16"))
-    dropout: float = _model(-1.0, "the model's dropout; below 0 = its own")
+    dropout: float = _model(-1.0, "the model's dropout; below 0 = its own", minimum=-1, below=1)
     force_fp16: bool = _model(False, "train T5 in fp16 although its activations overflow")
-    tiny_width: int = _model(64, "width of the random models", minimum=1)
-    tiny_layers: int = _model(2, "layers of the random models (T5: of the encoder)", minimum=1)
+    tiny_width: int = _model(64, "width of the random models", minimum=1, maximum=16_384)
+    tiny_layers: int = _model(
+        2, "layers of the random models (T5: of the encoder)", minimum=1, maximum=1000
+    )
     tiny_vocabulary: int = _model(4000, "largest vocabulary of the random models", minimum=1)
 
     max_source_length: int = _text(512, "longest input; whole sentences are dropped", minimum=1)

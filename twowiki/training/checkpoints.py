@@ -18,6 +18,7 @@ from typing import Any
 from twowiki.errors import DataError
 from twowiki.io.arguments import to_dict
 from twowiki.io.files import write_json
+from twowiki.training.checkpoint_files import file_sizes, read_checkpoint_run
 from twowiki.training.settings import TrainingSettings
 
 SaveModel = Callable[[Any, Path], None]  # writes a plain model into a folder
@@ -85,9 +86,11 @@ def save_checkpoint(
         aside.mkdir(parents=True)
     accelerator.wait_for_everyone()
     accelerator.save_state(str(aside))
+    accelerator.wait_for_everyone()
     if accelerator.is_main_process:
         save_model(accelerator, model, save, aside / "model")
-        write_json(aside / "run.json", {**identity, "config": to_dict(config)})
+        run = {**identity, "config": to_dict(config), "files": file_sizes(aside)}
+        write_json(aside / "run.json", run)
         shutil.rmtree(target, ignore_errors=True)
         os.replace(aside, target)
         if config.save_total_limit > 0:
@@ -173,7 +176,7 @@ def find_saved_model(config: TrainingSettings) -> Path | None:
 
 def check_same_run(path: Path, config: TrainingSettings, identity: dict[str, Any]) -> None:
     """Raise where a checkpoint is of another data set, other settings or another process count."""
-    saved = json.loads((path / "run.json").read_text(encoding="utf-8"))
+    saved = read_checkpoint_run(path)
     mine = json.loads(json.dumps({**identity, "config": to_dict(config)}))
     for name in identity:
         if saved.get(name) != mine[name]:

@@ -29,6 +29,11 @@ _evaluation = partial(argument, group="evaluation")
 _logging = partial(argument, group="logging and checkpoints")
 _hub = partial(argument, group="hub")
 _option = partial(argument, None, group="model configuration")
+_size = partial(_option, minimum=1, maximum=16_384)
+_few = partial(_option, minimum=0, maximum=1000)
+_count = partial(_option, minimum=0, maximum=2**31 - 1)
+_weight = partial(_option, minimum=0)
+_share = partial(_option, minimum=0, maximum=1)
 
 # former names and those of older libraries -> the setting's name, or a sentence
 RENAMED = {
@@ -82,7 +87,7 @@ class TrainingSettings:
     output_dir: str = _run("runs/baseline", "folder for checkpoints, predictions and report")
     overwrite_output_dir: bool = _run(False, "replace the run that output_dir holds")
     resume_from_checkpoint: str = _run("", "checkpoint to continue from, or `auto` for the last")
-    seed: int = _run(13, "seed of initial weights, batches and dropout")
+    seed: int = _run(13, "seed of weights, batches and dropout", minimum=0, maximum=2**32 - 2**16)
     max_steps: int = _run(0, "stop after this many steps; 0 = no limit", minimum=0)
     max_cpu_minutes: float = _run(0.0, "stop after this processor time; 0 = no limit", minimum=0)
 
@@ -244,19 +249,19 @@ class BaselineArguments(MultihopSettings):
         "corrected, or reproduce (the published baseline)",
         choices=("corrected", "reproduce"),
     )
-    dropout: float = _model(0.0, "dropout of recurrent layers' inputs and attention", minimum=0)
+    dropout: float = _model(0.0, "dropout of GRU inputs and attention", minimum=0, below=1)
     vectors: str = _model("", "word vectors: GloVe text, .npy beside a .txt of words, or .zip")
     extra_vectors: int = _model(
         100_000, "first words of the vectors that are known beyond those of training", minimum=0
     )
-    min_word_count: int = _model(1, "rarer words have no vector of their own")
+    min_word_count: int = _model(1, "rarer words have no vector of their own", minimum=1)
 
-    word_dim: int | None = _option("width of the word vectors (default: 300)")
-    char_dim: int | None = _option("width of the character embedding (default: 8)")
-    char_hidden: int | None = _option("filters of the character convolution (default: 100)")
-    char_limit: int | None = _option("characters of a word that are read (default: 16)")
-    hidden_size: int | None = _option("width of each direction of each GRU (default: 100)")
-    relation_dim: int | None = _option("width of the relation embedding (default: 100)")
+    word_dim: int | None = _size("width of the word vectors (default: 300)")
+    char_dim: int | None = _size("width of the character embedding (default: 8)")
+    char_hidden: int | None = _size("filters of the character convolution (default: 100)")
+    char_limit: int | None = _size("characters of a word that are read (default: 16)")
+    hidden_size: int | None = _size("width of each direction of each GRU (default: 100)")
+    relation_dim: int | None = _size("width of the relation embedding (default: 100)")
     splitter: str | None = _option("how text becomes words: words or spacy (default: words)")
     layout: str | None = _option(
         "context: marked, or reference without separators (default: marked)"
@@ -270,13 +275,13 @@ class BaselineArguments(MultihopSettings):
         "leave labels that are not found out of the loss (default: on)"
     )
     title_support: bool | None = _option("titles can be predicted as support (default: off)")
-    window_tokens: int | None = _option("longest context of a window; 0 = all (default: 2048)")
-    window_stride: int | None = _option("tokens that adjacent windows share (default: 256)")
-    max_context_tokens: int | None = _option("drop longer contexts; 0 = none (default: 0)")
-    max_question_tokens: int | None = _option("drop longer questions; 0 = none (default: 0)")
-    max_sentences: int | None = _option("ignore sentences after these; 0 = none (default: 0)")
+    window_tokens: int | None = _count("longest context of a window; 0 = all (default: 2048)")
+    window_stride: int | None = _count("tokens that adjacent windows share (default: 256)")
+    max_context_tokens: int | None = _count("drop longer contexts; 0 = none (default: 0)")
+    max_question_tokens: int | None = _count("drop longer questions; 0 = none (default: 0)")
+    max_sentences: int | None = _count("ignore sentences after these; 0 = none (default: 0)")
     match_features: bool | None = _option("mark words of the question and of titles (default: on)")
-    triple_slots: int | None = _option("triples predicted; 0 = one per relation (default: 6)")
+    triple_slots: int | None = _few("triples predicted; 0 = one per relation (default: 6)")
     token_evidence: bool | None = _option("triple pointers see tokens, not sentences (default: on)")
     pointer_chain: bool | None = _option("each pointer has a GRU of its own (default: off)")
     mask_padding: bool | None = _option("keep padding out of attention (default: on)")
@@ -284,11 +289,11 @@ class BaselineArguments(MultihopSettings):
     narrow_scale: bool | None = _option("start attention scales at 1/sqrt(width) (default: on)")
     freeze_word_vectors: bool | None = _option("do not train the word vectors (default: off)")
     loss_reduction: str | None = _option("mean over labels, or sum by batch size (default: mean)")
-    answer_type_weight: float | None = _option("weight of the answer type loss (default: 1)")
-    support_weight: float | None = _option("weight of the support loss (default: 1)")
-    evidence_weight: float | None = _option("weight of the evidence loss (default: 1)")
-    max_span_tokens: int | None = _option("longest predicted span (default: 40)")
-    support_threshold: float | None = _option("least probability of support (default: 0.5)")
+    answer_type_weight: float | None = _weight("weight of the answer type loss (default: 1)")
+    support_weight: float | None = _weight("weight of the support loss (default: 1)")
+    evidence_weight: float | None = _weight("weight of the evidence loss (default: 1)")
+    max_span_tokens: int | None = _size("longest predicted span (default: 40)")
+    support_threshold: float | None = _share("least probability of support (default: 0.5)")
 
     @classmethod
     def fill_in(cls, values: dict[str, Any]) -> dict[str, Any]:
@@ -360,29 +365,29 @@ class EncoderArguments(AdaptedSettings, MultihopSettings):
     warmup_steps: float = changed(TrainingSettings, "warmup_steps", 100)
 
     backbone_dropout: float | None = _option(
-        "dropout of the backbone; below 0 = its own (default: -1)"
+        "dropout of the backbone; below 0 = its own (default: -1)", minimum=-1, below=1
     )
-    window_tokens: int | None = _option("longest input; 0 = all the backbone reads (default: 0)")
-    window_stride: int | None = _option("tokens shared where a paragraph is cut (default: 64)")
-    max_question_tokens: int | None = _option("cut questions; 0 = a third of a window (default: 0)")
-    triple_slots: int | None = _option("triples that can be predicted (default: 8)")
-    slot_layers: int | None = _option("decoder layers of the triples (default: 2)")
-    fusion_layers: int | None = _option("attention layers over all windows (default: 1)")
-    head_size: int | None = _option("width of an attention head in them (default: 64)")
+    window_tokens: int | None = _count("longest input; 0 = all the backbone reads (default: 0)")
+    window_stride: int | None = _count("tokens shared where a paragraph is cut (default: 64)")
+    max_question_tokens: int | None = _count("cut questions; 0 = a third of a window (default: 0)")
+    triple_slots: int | None = _few("triples that can be predicted (default: 8)")
+    slot_layers: int | None = _few("decoder layers of the triples (default: 2)", minimum=1)
+    fusion_layers: int | None = _few("attention layers over all windows (default: 1)")
+    head_size: int | None = _size("width of an attention head in them (default: 64)")
     match_features: bool | None = _option("mark tokens of the question and of titles (default: on)")
     input_matches: bool | None = _option("the backbone reads these marks too (default: on)")
     assignment: str | None = _option("triples to slots: optimal or ordered (default: optimal)")
-    dropout: float | None = _option("dropout of fusion and slot layers (default: 0.1)")
-    answer_type_weight: float | None = _option("weight of the answer type loss (default: 1)")
-    support_weight: float | None = _option("weight of the support loss (default: 1)")
-    evidence_weight: float | None = _option("weight of the evidence loss (default: 1)")
-    max_span_tokens: int | None = _option("longest predicted span (default: 64)")
-    support_threshold: float | None = _option("least probability of support (default: 0.5)")
-    span_candidates: int | None = _option("spans that decoding considers (default: 4)")
+    dropout: float | None = _share("dropout of fusion and slot layers (default: 0.1)", below=1)
+    answer_type_weight: float | None = _weight("weight of the answer type loss (default: 1)")
+    support_weight: float | None = _weight("weight of the support loss (default: 1)")
+    evidence_weight: float | None = _weight("weight of the evidence loss (default: 1)")
+    max_span_tokens: int | None = _size("longest predicted span (default: 64)")
+    support_threshold: float | None = _share("least probability of support (default: 0.5)")
+    span_candidates: int | None = _size("spans that decoding considers (default: 4)")
     chain_consistency: bool | None = _option("decode linked triples together (default: on)")
-    chain_margin: float | None = _option("largest loss for a link, in logits (default: 6)")
+    chain_margin: float | None = _weight("largest loss for a link, in logits (default: 6)")
     derive_answers: bool | None = _option("derive comparisons from the triples (default: on)")
-    initializer_range: float | None = _option("spread of the heads' weights (default: 0.02)")
+    initializer_range: float | None = _weight("spread of the heads' weights (default: 0.02)")
 
     @property
     def saved_model(self) -> str:

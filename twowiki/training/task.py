@@ -141,7 +141,7 @@ def settings_class(task: str | None, path: Path | None) -> type[TrainingSettings
         DataError: there is no such task.
     """
     name = task or (path and _task_in(path)) or "baseline"
-    if name not in TASK_CLASSES:
+    if not isinstance(name, str) or name not in TASK_CLASSES:
         problem = f"is {name!r}, not one of {', '.join(TASK_CLASSES)}"
         raise DataError(problem, file=None if task else path, field="task")
     module, class_name, _, _ = TASK_CLASSES[name]
@@ -152,7 +152,7 @@ def settings_class(task: str | None, path: Path | None) -> type[TrainingSettings
 def _task_in(path: Path) -> str | None:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError):
+    except (yaml.YAMLError, ValueError, RecursionError):
         return None  # reading the settings reports it
     return content.get("task") if isinstance(content, dict) else None
 

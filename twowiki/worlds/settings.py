@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from twowiki.errors import DataError
+from twowiki.errors import DataError, check_encodable
 from twowiki.io.arguments import (
     argument,
     check_names,
@@ -54,6 +54,7 @@ class WorldConfig:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seed", str(self.seed))
+        check_encodable(self.seed, "seed")
         check_values(self)
 
     def to_dict(self) -> dict[str, Any]:
