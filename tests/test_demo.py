@@ -204,6 +204,83 @@ def test_bad_questions_are_told_in_words(
         client.predict(question, paragraphs, api_name="/answer")
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("question", "paragraphs", "size"),
+    [
+        ("Who?", "Oru\n" + "a town. " * 125_000, "1,000,008 characters"),
+        ("Who? " * 10_001, TEXT, "characters"),
+        ("Who? " * 5_000, "Oru\n" + "a town. " * 3_200, "50,604 characters"),
+        ("Who?", "\n\n".join(f"O{n}\nA town." for n in range(101)), "101 paragraphs"),
+        ("Who?", json.dumps([[f"O{n}", ["A."]] for n in range(2_000)]), "2,000 paragraphs"),
+    ],
+    ids=["paragraphs", "question", "together", "number", "json"],
+)
+def test_too_much_text_is_refused_in_one_message(
+    served: str, question: str, paragraphs: str, size: str
+) -> None:
+    from gradio_client import Client
+    from gradio_client.exceptions import AppError
+
+    client = Client(served, verbose=False)
+    started = time.monotonic()
+    with pytest.raises(AppError, match=f"too much text for the page .*{size}.*Shorten it"):
+        client.predict(question, paragraphs, api_name="/answer")
+    assert time.monotonic() - started < 20
+
+
+@pytest.mark.slow
+def test_nothing_can_be_uploaded(served: str) -> None:
+    import httpx
+
+    files = {"files": ("a.txt", b"x" * 1_000_000)}
+    answer = httpx.post(f"{served}gradio_api/upload", files=files, timeout=60)
+    assert answer.status_code == 413
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("folder", "function", "fields"),
+    [
+        ("arc_da", "score", ["a " * 3_000, "b\n" * 2_500]),
+        ("twowiki_joint", "read_output", ["a" * 10_001]),
+        ("twowiki_joint", "compute", ["a" * 2_000] * 7 + ["1.1", "official"]),
+    ],
+)
+def test_the_pages_of_the_metrics_take_as_much_text_as_they_can_score(
+    folder: str, function: str, fields: list[str]
+) -> None:
+    pytest.importorskip("gradio")
+    page = APP.parents[2] / "metrics" / folder / "app.py"
+    code = (
+        "import json, runpy, sys, gradio\n"
+        f"page = runpy.run_path({str(page)!r})\n"
+        "try:\n"
+        f"    page[{function!r}](*json.load(sys.stdin))\n"
+        "except gradio.Error as error:\n"
+        "    print(error)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        input=json.dumps(fields),
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=True,
+    )
+    assert "too much text for the page" in ran.stdout
+    assert len(ran.stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize("app", ["examples/demo", "metrics/arc_da", "metrics/twowiki_joint"])
+def test_every_page_has_a_short_queue_and_no_uploads(app: str) -> None:
+    code = (APP.parents[2] / app / "app.py").read_text(encoding="utf-8")
+    assert ".queue(max_size=WAITING).launch(" in code
+    assert "max_file_size=UPLOAD_BYTES" in code
+
+
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     one = Browser(tmp_path_factory.mktemp("profile"))

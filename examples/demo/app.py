@@ -33,6 +33,11 @@ from twowiki.pages.answer import (
 from twowiki.pages.evidence import evidence_style
 
 HERE = Path(__file__).parent
+# what one question may hold, in all its fields together, so that no visitor stops the page
+MOST_CHARACTERS = 50_000
+MOST_PARAGRAPHS = 100
+WAITING = 20  # questions in the queue; those after them are asked to come back
+UPLOAD_BYTES = 1  # the page has no upload
 TITLE = "Multi-hop questions with their evidence"
 INTRODUCTION = (
     f"# {TITLE}\nAsk about several paragraphs. The model gives the answer, the sentences that it "
@@ -61,6 +66,17 @@ def find_model(given: str | None) -> str | None:
     return place or (str(HERE / "model") if (HERE / "model").is_dir() else None)
 
 
+def check_size(characters: int, paragraphs: int = 0) -> None:
+    """Raise for more text than the page answers in a few seconds."""
+    if characters > MOST_CHARACTERS or paragraphs > MOST_PARAGRAPHS:
+        size = f"{paragraphs:,} paragraphs" if paragraphs else f"{characters:,} characters"
+        raise DataError(
+            f"this is too much text for the page ({size}); it takes {MOST_CHARACTERS:,} "
+            f"characters and {MOST_PARAGRAPHS} paragraphs at once",
+            remedy="Shorten it, or run the model on your machine",
+        )
+
+
 def make_demo(model: Any, notice: str = "") -> gr.Blocks:
     """Build the page.
 
@@ -73,9 +89,13 @@ def make_demo(model: Any, notice: str = "") -> gr.Blocks:
         """Answer one question about paragraphs."""
         if model is None:
             raise gr.Error(notice.replace("`", ""), duration=None)
+        question, paragraphs = question or "", paragraphs or ""
+        characters = len(question) + len(paragraphs)
         try:
-            context = read_paragraphs(paragraphs or "")
-            prediction = model.predict(question or "", context)
+            check_size(characters)
+            context = read_paragraphs(paragraphs)
+            check_size(characters, len(context))
+            prediction = model.predict(question, context)
         except (DataError, ValueError) as error:
             raise gr.Error(str(error), duration=None, print_exception=False) from None
         return (
@@ -172,7 +192,8 @@ def main() -> int:
     if model is None and "SPACE_ID" not in os.environ:
         print(problem.replace("`", ""), file=sys.stderr)
         return 2
-    make_demo(model, problem).launch(
+    make_demo(model, problem).queue(max_size=WAITING).launch(
+        max_file_size=UPLOAD_BYTES,
         server_name=args.host,
         server_port=args.port,
         theme=make_theme(),

@@ -6,9 +6,19 @@ from twowiki.arc_da.metric.lists import score_lists
 from twowiki.arc_da.metric.report import PITFALLS
 from twowiki.arc_da.metric.scoring import EXTRAS
 
+MOST_CHARACTERS = 10_000  # of both fields together, so that no visitor stops the page
+WAITING = 20  # tries in the queue
+UPLOAD_BYTES = 1  # the page has no upload
+
 
 def score(prediction, golds):
     """Return the metrics as a table, and the pitfalls as text."""
+    size = len(prediction) + len(golds)
+    if size > MOST_CHARACTERS:
+        raise gr.Error(
+            f"This is too much text for the page ({size:,} characters); it takes "
+            f"{MOST_CHARACTERS:,} at once. Shorten it, or run the metric on your machine"
+        )
     listed = [line.strip() for line in golds.splitlines() if line.strip()]
     if not listed:
         raise gr.Error("Write at least one gold answer, one per line")
@@ -32,4 +42,4 @@ demo = gr.Interface(
 )
 
 if __name__ == "__main__":
-    demo.launch()
+    demo.queue(max_size=WAITING).launch(max_file_size=UPLOAD_BYTES)

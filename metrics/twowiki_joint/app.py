@@ -12,6 +12,20 @@ HELP = (
     "Other names of an entity, one a line: `name in the gold = other name`."
 )
 
+MOST_CHARACTERS = 10_000  # of all fields together, so that no visitor stops the page
+WAITING = 20  # tries in the queue
+UPLOAD_BYTES = 1  # the page has no upload
+
+
+def check_size(*texts):
+    """Raise for more text than the page scores in a few seconds."""
+    size = sum(map(len, texts))
+    if size > MOST_CHARACTERS:
+        raise gr.Error(
+            f"This is too much text for the page ({size:,} characters); it takes "
+            f"{MOST_CHARACTERS:,} at once. Shorten it, or run the metric on your machine"
+        )
+
 
 def facts_of(text):
     """Read `title | number` lines."""
@@ -50,6 +64,7 @@ def compute(
     answer, facts, triples, gold_answer, gold_facts, gold_triples, names, version, matching
 ):
     """Score one prediction; return the table and the notes."""
+    check_size(answer, facts, triples, gold_answer, gold_facts, gold_triples, names)
     triples_of_gold = triples_of(gold_triples)
     gold = {
         "_id": "this question",
@@ -78,6 +93,7 @@ def compute(
 
 def read_output(text):
     """Fill the prediction from a language model's raw text."""
+    check_size(text)
     parsed = parse_llm_output(text)
     facts = "\n".join(f"{title} | {number}" for title, number in parsed.facts or ())
     triples = "\n".join(" | ".join(triple) for triple in parsed.triples or ())
@@ -131,4 +147,4 @@ with gr.Blocks(title="2WikiMultiHopQA: the joint metric") as demo:
     )  # fmt: skip
 
 if __name__ == "__main__":
-    demo.launch()
+    demo.queue(max_size=WAITING).launch(max_file_size=UPLOAD_BYTES)

@@ -19,10 +19,10 @@ from twowiki.io.files import progress, replacing, write_json, write_json_lines, 
 from twowiki.io.journal import Journal
 
 if TYPE_CHECKING:
-    from twowiki.hub.folder_checks import CheckedFolder
+    from twowiki.hub.folder_checks import CheckedFolder, LeftOut
 
 WINDOWS_PER_BATCH = 48
-LISTED = 12  # files that are left out, listed by name
+LISTED = 12  # files that are left out, listed by name after a push; a dry run lists all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,6 +220,8 @@ class PushCommand:
         print(f"pushed {len(done.files)} files, {_size_text(done.size)}, to {done.address}")
         for path in done.deleted:
             print(f"deleted there: {path}")
+        for line in _left_out_lines(done.left_out):
+            print(line)
         print(done.pull_request or f"commit {done.commit}")
         return 0
 
@@ -232,13 +234,17 @@ def _planned_lines(checked: CheckedFolder, repo: str) -> Iterator[str]:
     for file in checked.files:
         yield f"  {_size_text(file.size):>10}  {file.path}"
     yield f"  {_size_text(checked.size):>10}  in all"
-    if checked.left_out:
-        yield f"left out ({len(checked.left_out)}):"
-    for path, reason in checked.left_out[:LISTED]:
-        yield f"  {path}: {reason}"
-    if len(checked.left_out) > LISTED:
-        yield f"  and {len(checked.left_out) - LISTED} more"
+    yield from _left_out_lines(checked.left_out, len(checked.left_out))
     yield from (f"note: {note}" for note in checked.notes)
+
+
+def _left_out_lines(left_out: Sequence[LeftOut], most: int = LISTED) -> Iterator[str]:
+    if left_out:
+        yield f"left out ({len(left_out)}):"
+    for path, reason in left_out[:most]:
+        yield f"  {path}: {reason}"
+    if len(left_out) > most:
+        yield f"  and {len(left_out) - most} more, listed by --dry-run"
 
 
 def _size_text(count: int) -> str:

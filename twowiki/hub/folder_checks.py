@@ -1,20 +1,21 @@
-"""Check a folder before it is pushed: that it is whole, and that it holds nothing secret.
+"""Check a folder before it is pushed: that it is whole, and which of its files belong there.
 
 In: the folder of a model, data set, metric or demo. Out: the files to send, those left out with
 the reason, and the card where one is to be written. A model must load where this package is not
-installed; a data set's card must describe its files; a Space must start. Only what belongs to the
-kind is sent, and never a pickle, a log, a hidden file or a link out of the folder. A file that
-holds a token or a private key is an error.
+installed; `load_dataset` must find a data set's rows as its card counts them; a Space must have
+what it starts with. Only files on the list of the kind are sent, whatever the case of their
+names, and never a pickle, a log, a hidden file or a link out of the folder. What the files hold
+is the matter of `secret_scan`.
 """
 
 from __future__ import annotations
 
-import mmap
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from twowiki.errors import DataError
@@ -24,47 +25,59 @@ from twowiki.io.records import read_object
 
 FOLDER_KINDS = {"model": "model", "dataset": "dataset", "metric": "space", "demo": "space"}
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "spiece.model", "vocab.txt", "vocab.json")
-# what belongs to a folder of a kind; Spaces take any file
+LEGAL_FILES = ("license", "license*.txt", "license*.md", "notice", "notice*.txt", "notice*.md")
+IMAGES = ("*.png", "*.jpg", "*.jpeg", "*.gif", "*.webp", "*.svg", "*.ico")
+# what belongs to a folder of a kind, by file names in small letters; nothing else is sent
 ALLOWED = {
     "model": (
         "config.json", "generation_config.json", "*.safetensors", "*.safetensors.index.json",
-        "adapter_config.json", "tokenizer*.json", "*.model", "special_tokens_map.json",
+        "adapter_config.json", "tokenizer*.json", "tokenizer.model", "spiece.model",
+        "sentencepiece*.model", "source.spm", "target.spm", "special_tokens_map.json",
         "added_tokens.json", "vocab.json", "vocab.txt", "merges.txt", "chat_template*.jinja",
         "processor_config.json", "preprocessor_config.json", "text_format.json", "*.py",
-        "README.md", "LICENSE*", "NOTICE*",
+        "readme.md", *LEGAL_FILES,
     ),
-    "dataset": ("*.parquet", "README.md", "LICENSE*", "NOTICE*", "id_aliases.json", "*.bib"),
+    "dataset": ("*.parquet", "readme.md", *LEGAL_FILES, "id_aliases.json", "*.bib"),
+    "metric": (
+        "readme.md", *LEGAL_FILES, "requirements.txt", "packages.txt", "pre-requirements.txt",
+        "dockerfile", "config.yaml", "config.json", "labels.json", "labels.csv",
+    ),
 }  # fmt: skip
+ALLOWED["demo"] = ALLOWED["metric"]
+SPACE_CODE = ("*.py", "*.js", "*.html")  # sent from the folder of the Space's app alone
+SPACE_PAGES = (*IMAGES, "*.css", "example*.json")  # sent from any folder of a Space
+SPACE_MODEL = "model"  # the folder of a Space that may hold a model; its files are a model's
 # files of the repository that a push replaces as a whole: those no longer in the folder go
 REPLACED = {
     "model": ("*.safetensors", "*.safetensors.index.json"),
     "dataset": ("*.parquet",),
 }
-# name patterns of files and folders, and why they are never sent
+# name patterns of files and folders, in small letters, and why they are never sent
 NEVER_SENT = (
     ((".*",), "hidden"),
     (("__pycache__", "*.pyc", "node_modules", "*.egg-info"), "a cache"),
+    (("venv", "env", "virtualenv", "site-packages"), "installed packages"),
     (("*.log", "logs", "wandb", "mlruns", "events.out.tfevents*", "trackio"), "a log"),
     (("checkpoints", "checkpoint-*", "step_*", "features"), "a run's own state"),
     (("*.tmp", "*.lock", "*~", "*.swp", "*.bak", "*.orig", "*.partial"), "temporary"),
-    (("*.pem", "*.key", "id_rsa*", "id_ed25519*", "*.env", "token", "secrets*"), "perhaps secret"),
+    (
+        (
+            "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.env",
+            "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "token", "token.*", "tokens.*",
+            "secret*", "client_secret*", "credential*", "password*", "kaggle.json",
+            "service-account*", "service_account*",
+        ),
+        "perhaps secret",
+    ),
+    (("*.db", "*.sqlite*"), "a database"),
     (
         ("*.bin", "*.pt", "*.pth", "*.pkl", "*.pickle", "*.ckpt", "*.joblib", "*.npy", "*.npz"),
         "a pickle, or perhaps one: weights are sent as safetensors",
     ),
     (("optimizer*.safetensors", "trainer_state.json"), "training state"),
-)
-SECRET_PATTERNS = {
-    "a Hugging Face token": rb"(?<![A-Za-z0-9])(?:hf|api_org)_[A-Za-z0-9]{30,}",
-    "an OpenAI key": rb"(?<![A-Za-z0-9])sk-(?:proj-|svcacct-)?[A-Za-z0-9_]{32,}",
-    "a GitHub token": rb"(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{36}|github_pat_\w{50,})",
-    "an AWS key": rb"(?<![A-Za-z0-9])AKIA[0-9A-Z]{16}(?![A-Za-z0-9])",
-    "a Slack token": rb"(?<![A-Za-z0-9])xox[abprs]-[A-Za-z0-9-]{20,}",
-    "a private key": rb"-----BEGIN [A-Z ]*PRIVATE KEY-----",
-}
-TEXT_LIMIT = 20_000_000  # bytes; a longer file is searched for the login's own token alone
-REDACTED = "[hidden]"
+)  # fmt: skip
 _RELATIVE_IMPORT = re.compile(r"^\s*from\s+\.(\w+)\s+import|^\s*import\s+\.(\w+)", re.M)
+_EXPORT_AGAIN = "Write it again with `twowiki export`, which renews the card too"
 _SAVE_AGAIN = "Save the model again with save_pretrained: it copies the code"
 
 
@@ -243,7 +256,7 @@ def _check_dataset(folder: Path) -> CheckedFolder:
     from twowiki.builder.dataset_card import check_dataset_card, read_card, render_dataset_card
 
     checked = list_files(folder, "dataset")
-    shards = [path for path in checked.paths if path.endswith(".parquet")]
+    shards = [path for path in checked.paths if path.lower().endswith(".parquet")]
     if not shards:
         raise DataError(
             "has no Parquet files", file=folder, remedy="Write them with `twowiki export`"
@@ -251,28 +264,103 @@ def _check_dataset(folder: Path) -> CheckedFolder:
     for path in sorted(shards):
         _check_parquet(folder / path)
     if read_card(folder / "README.md")[1] is None:
-        return checked.with_card(render_dataset_card(folder))
-    check_dataset_card(folder)
+        checked = checked.with_card(render_dataset_card(folder))
+    else:
+        check_dataset_card(folder)
+    check_loading(checked)
     return checked
+
+
+def check_loading(checked: CheckedFolder) -> None:
+    """Check that `load_dataset` finds every shard of a data set, with the card's counts.
+
+    `datasets` itself resolves the card, in a folder of links to exactly what is sent.
+
+    Raises:
+        DataError: a shard belongs to no config, or differs from the card or its split.
+    """
+    from datasets import get_dataset_config_names, load_dataset_builder
+
+    unread = {path for path in checked.paths if path.lower().endswith(".parquet")}
+    with TemporaryDirectory(prefix="twowiki-") as place:
+        root = Path(place).resolve() / "data"
+        for path, content, _ in checked.files:
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            if isinstance(content, Path):
+                (root / path).symlink_to(content.resolve())
+            else:
+                (root / path).write_bytes(content)
+        try:
+            builders = [
+                load_dataset_builder(str(root), name, cache_dir=f"{place}/cache")
+                for name in get_dataset_config_names(str(root))
+            ]
+        except Exception as error:  # of the library, which has no error of its own for a bad card
+            problem = f"load_dataset would refuse it ({str(error).strip().splitlines()[0]})"
+            problem = problem.replace(f"{root}/", "")
+            raise DataError(problem, file=checked.folder, remedy=_EXPORT_AGAIN) from None
+        for builder in builders:
+            splits = {
+                str(split): [Path(path).relative_to(root).as_posix() for path in paths]
+                for split, paths in builder.config.data_files.items()
+            }
+            _check_splits(checked.folder, builder.config.name, builder.info, splits)
+            unread -= {path for paths in splits.values() for path in paths}
+    if unread:
+        problem = "belongs to no config of the card, so load_dataset would not read it"
+        raise DataError(problem, file=checked.folder / min(unread), remedy=_EXPORT_AGAIN)
+
+
+def _check_splits(folder: Path, config: str, info: Any, splits: dict[str, list[str]]) -> None:
+    """Compare rows and columns of a config's shards with the card's, and with each other's."""
+    import pyarrow.parquet
+    from datasets import Features
+
+    card, features = folder / "README.md", info.features
+    if info.splits and set(info.splits) != set(splits):
+        problem = f"lists the splits {', '.join(info.splits)} of {config!r}, not those of its files"
+        raise DataError(problem, file=card, remedy=_EXPORT_AGAIN)
+    for split, paths in splits.items():
+        rows = 0
+        for path in paths:
+            rows += pyarrow.parquet.read_metadata(folder / path).num_rows
+            present = Features.from_arrow_schema(pyarrow.parquet.read_schema(folder / path))
+            features = features or present
+            if present != features:
+                raise DataError(
+                    f"has other columns than the card or the other files of {config!r}",
+                    file=folder / path,
+                    remedy=_EXPORT_AGAIN,
+                )
+        if info.splits and info.splits[split].num_examples != rows:
+            raise DataError(
+                f"has {rows:,} rows in the files of {config}/{split} ({', '.join(paths[:3])}), "
+                f"but {info.splits[split].num_examples:,} in its card",
+                file=folder,
+                remedy=_EXPORT_AGAIN,
+            )
 
 
 def _check_parquet(path: Path) -> None:
     import pyarrow.parquet
 
     try:
-        pyarrow.parquet.read_metadata(path)
+        with pyarrow.parquet.ParquetFile(path) as shard:
+            for _ in shard.iter_batches():
+                pass
     except (pyarrow.ArrowException, OSError) as error:
         problem = f"is cut off, or not a Parquet file ({str(error).splitlines()[0]})"
-        raise DataError(problem, file=path, remedy="Export it again") from None
+        raise DataError(problem, file=path, remedy=_EXPORT_AGAIN) from None
 
 
 def _check_space(folder: Path, kind: str, repo: str) -> CheckedFolder:
     """Check that a Space starts: card, app, requirements; of a metric also its module."""
     from twowiki.builder.dataset_card import read_card
 
-    checked = list_files(folder, kind)
-    paths = checked.paths
     header, body = read_card(folder / "README.md")
+    code_folder = str(Path(str(header.get("app_file") or "app.py")).parent)
+    checked = list_files(folder, kind, code_folder)
+    paths = checked.paths
     if body is None:
         raise DataError("has no README.md with the Space's settings", file=folder)
     sdk, app = header.get("sdk"), header.get("app_file")
@@ -296,8 +384,13 @@ def _check_space(folder: Path, kind: str, repo: str) -> CheckedFolder:
     return checked._replace(sdk=str(sdk))
 
 
-def list_files(folder: Path, kind: str) -> CheckedFolder:
+def list_files(folder: Path, kind: str, code_folder: str = ".") -> CheckedFolder:
     """List what a folder of a kind sends, and what is left out.
+
+    Args:
+        folder: what is to be pushed.
+        kind: model, dataset, metric or demo.
+        code_folder: of a Space, where its app is.
 
     Raises:
         DataError: there is no such folder, or nothing in it belongs to the kind.
@@ -307,29 +400,29 @@ def list_files(folder: Path, kind: str) -> CheckedFolder:
         raise DataError(problem, file=folder, remedy=f"Give the folder of a {kind}")
     files: list[SentFile] = []
     left_out: list[LeftOut] = []
-    for path, reason in _walk(folder, folder.resolve(), kind):
-        name = path.relative_to(folder).as_posix()
-        if reason:
-            left_out.append(LeftOut(name, reason))
+    for path, reason in _walk(folder, folder.resolve()):
+        name = path.relative_to(folder)
+        if reason := reason or _reason_by_kind(name, kind, Path(code_folder)):
+            left_out.append(LeftOut(name.as_posix(), reason))
         else:
-            files.append(SentFile(name, path, path.stat().st_size))
+            files.append(SentFile(name.as_posix(), path, path.stat().st_size))
     if not files:
         raise DataError(f"holds no file of a {kind}", file=folder, remedy="Give another folder")
     return CheckedFolder(kind, folder, tuple(files), tuple(left_out))
 
 
-def _walk(folder: Path, root: Path, kind: str) -> Iterator[tuple[Path, str]]:
+def _walk(folder: Path, root: Path) -> Iterator[tuple[Path, str]]:
     """Yield every file, and each folder that is left out as a whole, with the reason."""
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         path = Path(entry.path)
-        reason = _reason_to_leave_out(path, root, kind)
+        reason = _reason_to_leave_out(path, root)
         if not reason and path.is_dir():
-            yield from _walk(path, root, kind)
+            yield from _walk(path, root)
         else:
             yield path, reason
 
 
-def _reason_to_leave_out(path: Path, root: Path, kind: str) -> str:
+def _reason_to_leave_out(path: Path, root: Path) -> str:
     for patterns, reason in NEVER_SENT:
         if _matches(path.name, patterns):
             return reason
@@ -338,18 +431,31 @@ def _reason_to_leave_out(path: Path, root: Path, kind: str) -> str:
     if not path.resolve().is_relative_to(root):
         return "a link that leads out of the folder"
     if path.is_dir():
-        return "a link to a folder" if path.is_symlink() else ""
-    if not path.is_file():
-        return "not a plain file"
-    if kind in ALLOWED and not _matches(path.name, ALLOWED[kind]):
+        if path.is_symlink():
+            return "a link to a folder"
+        return "installed packages" if (path / "pyvenv.cfg").exists() else ""
+    return "" if path.is_file() else "not a plain file"
+
+
+def _reason_by_kind(name: Path, kind: str, code_folder: Path) -> str:
+    """Return why a file, by its path in the folder, does not belong to a kind; or nothing."""
+    if kind in ("metric", "demo"):
+        if name.parts[0] == SPACE_MODEL and len(name.parts) > 1:
+            return _reason_by_kind(Path(*name.parts[1:]), "model", code_folder)
+        if _matches(name.name, SPACE_PAGES):
+            return ""
+        if _matches(name.name, SPACE_CODE):
+            return "" if name.parent in (Path(), code_folder) else "code in another folder"
+    if not _matches(name.name, ALLOWED[kind]):
         return f"not part of a {kind}"
-    if kind == "model" and path.parent.resolve() != root:
+    if kind == "model" and len(name.parts) > 1:
         return "in a folder below the model"
     return ""
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    """Whether a file's name has one of the forms, whatever its case."""
+    return any(fnmatchcase(name.lower(), pattern) for pattern in patterns)
 
 
 def stale_paths(remote: Iterable[str], checked: CheckedFolder) -> list[str]:
@@ -368,60 +474,3 @@ def stale_paths(remote: Iterable[str], checked: CheckedFolder) -> list[str]:
         and path.rpartition("/")[0] in folders
         and _matches(path.rpartition("/")[2], patterns)
     )
-
-
-def check_no_secrets(files: Iterable[SentFile], tokens: Iterable[str]) -> None:
-    """Raise for the first file that holds a token or a key.
-
-    Args:
-        files: what is to be sent.
-        tokens: the login's own tokens; they are looked for in every file, text or not.
-    """
-    own = [token.encode() for token in tokens if len(token) >= 8]
-    for file in files:
-        if secret := _find_secret(file, own):
-            raise DataError(
-                f"holds what looks like {secret}",
-                file=file.content if isinstance(file.content, Path) else file.path,
-                remedy="Nothing was sent. Remove it, and revoke it if others may have seen it",
-            )
-
-
-def _find_secret(file: SentFile, own: Sequence[bytes]) -> str:
-    content: bytes | mmap.mmap
-    if isinstance(file.content, bytes) or not file.size:
-        content = b"" if isinstance(file.content, Path) else file.content
-    else:
-        with file.content.open("rb") as stream:
-            content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-    return _secret_in(content, own)
-
-
-def _secret_in(content: bytes | mmap.mmap, own: Sequence[bytes]) -> str:
-    if any(content.find(token) >= 0 for token in own):
-        return "your token"
-    if len(content) > TEXT_LIMIT or b"\0" in content[:8192]:
-        return ""
-    for name, pattern in SECRET_PATTERNS.items():
-        for match in re.finditer(pattern, content):
-            if len(set(match[0][-24:])) >= 8:  # hf_xxxxxxxx is an example, not a token
-                return f"{name} (line {content[: match.start()].count(10) + 1})"
-    return ""
-
-
-def own_tokens() -> list[str]:
-    """Return the tokens of the environment and the login, to be kept out of every output."""
-    from huggingface_hub import get_token
-
-    names = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_TOKEN")
-    found = [os.environ.get(name, "").strip() for name in names]
-    return [token for token in dict.fromkeys([*found, get_token() or ""]) if token]
-
-
-def hide_secrets(text: str) -> str:
-    """Hide tokens, and in addresses also user names, passwords and signatures."""
-    for token in own_tokens():
-        text = text.replace(token, REDACTED)
-    text = re.sub(r"(?<![A-Za-z0-9])(?:hf|api_org)_[A-Za-z0-9]{8,}", REDACTED, text)
-    text = re.sub(r"(https?://)[^/\s@]+@", r"\1", text)
-    return re.sub(r"(https?://[^\s?]+)\?\S+", r"\1", text)

@@ -22,12 +22,11 @@ from twowiki.errors import DataError
 from twowiki.hub.folder_checks import (
     FOLDER_KINDS,
     CheckedFolder,
+    LeftOut,
     check_folder,
-    check_no_secrets,
-    hide_secrets,
-    own_tokens,
     stale_paths,
 )
+from twowiki.hub.secret_scan import check_no_secrets, hide_secrets, own_tokens
 
 PUSH_AGAIN = "Nothing is lost and nothing was committed: push again"
 LOG_IN = "Log in (`hf auth login`), or set HF_TOKEN to a token that may write"
@@ -56,6 +55,7 @@ class Pushed(NamedTuple):
         size: bytes of all files.
         deleted: paths of the repository that were deleted.
         pull_request: address of the pull request, if one was asked for and made.
+        left_out: files of the folder that were not sent, and why.
     """
 
     address: str
@@ -65,6 +65,7 @@ class Pushed(NamedTuple):
     size: int
     deleted: tuple[str, ...]
     pull_request: str | None = None
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def plan_push(folder: str | PathLike[str], repo: str, kind: str = "model") -> CheckedFolder:
@@ -75,7 +76,7 @@ def plan_push(folder: str | PathLike[str], repo: str, kind: str = "model") -> Ch
     """
     check_repo_name(repo)
     checked = check_folder(Path(folder), kind, repo)
-    check_no_secrets(checked.files, own_tokens())
+    check_no_secrets(((file.path, file.content) for file in checked.files), own_tokens())
     return checked
 
 
@@ -216,6 +217,7 @@ def _commit(
         checked.size,
         tuple(deleted),
         done.pr_url and hide_secrets(str(done.pr_url)),
+        checked.left_out,
     )
 
 
