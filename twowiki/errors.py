@@ -42,7 +42,7 @@ class DataError(ValueError):
         ]
         where = ", ".join(place for place in places if place)
         text = f"{where}: {self.problem}" if where else self.problem
-        return f"{text}. {self.remedy}" if self.remedy else text
+        return printable(f"{text}. {self.remedy}" if self.remedy else text)
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_rebuild, (self.problem, self.file, self.record, self.field, self.remedy))
@@ -71,6 +71,16 @@ def check_encodable(text: str, field: str) -> None:
         raise DataError(f"half a character ({half}) in the text", field=field) from None
 
 
+_CONTROLS = {
+    code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"
+}
+
+
+def printable(text: str) -> str:
+    """Return a text as a terminal may show it: control characters of data are written out."""
+    return text.translate(_CONTROLS)
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most like a misspelled one, or None."""
     from difflib import get_close_matches
@@ -96,7 +106,8 @@ def existing_file(path: str | PathLike[str], remedy: str) -> Path:
     """Return the path if it is a file, else raise with the remedy."""
     found = Path(path)
     if not found.is_file():
-        problem = "is a folder, not a file" if found.is_dir() else "no such file"
+        other = "is a folder, not a file" if found.is_dir() else "is a pipe or device, not a file"
+        problem = other if found.exists() else "no such file"
         raise DataError(problem, file=path, remedy=remedy)
     return found
 

@@ -73,6 +73,7 @@ def _predict_windows(options: PredictOptions) -> int:
         revision=options.revision or None,
         device=options.device or ("cuda" if torch.cuda.is_available() else "cpu"),
         trust_remote_code=options.trust_remote_code,
+        allow_missing=options.allow_missing,
     )
     folder = Path(f"{options.out}.parts")
     folder.mkdir(parents=True, exist_ok=True)

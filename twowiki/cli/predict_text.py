@@ -40,6 +40,9 @@ class PredictOptions(PromptOptions):
     device: str | None = argument(None, "cpu, cuda, cuda:1, ... (default: cuda if there is one)")
     revision: str = argument("", "revision of a hub model")
     trust_remote_code: bool = argument(False, "run the code of a hub repository's model")
+    allow_missing: bool = argument(
+        False, "predict with a model that lacks weights or its tokenizer, or holds NaN"
+    )
     restart: bool = argument(False, "discard what an interrupted run kept")
     task: str | None = argument(
         None, "prompt in this data set's form", choices=("arc_da", "two_wiki"), group=TEXT

@@ -18,7 +18,14 @@ from twowiki.data.fields import json_type
 from twowiki.errors import DataError, existing_file
 from twowiki.io.archives import open_named
 from twowiki.io.files import sha256_of
-from twowiki.io.records import DataSource, collector_paused, parse_values, read_bytes, sniff
+from twowiki.io.records import (
+    DataSource,
+    collector_paused,
+    parse_values,
+    read_bytes,
+    read_to_end,
+    sniff,
+)
 
 ALIAS_FILE = "id_aliases.json"
 _PREDICTED = {"answer", "sp"}  # keys of a prediction file
@@ -86,14 +93,18 @@ def read_aliases(aliases: Aliases | AliasTable) -> AliasTable:
     if not isinstance(aliases, str | PathLike):
         return AliasTable(_by_id(aliases, None))
     place = Path(aliases)
-    if place.is_dir():
-        place = place / ALIAS_FILE
     missing = f"Name the release's {ALIAS_FILE}"
+    if place.is_dir():
+        place = existing_file(place / ALIAS_FILE, missing)
     if not place.is_fifo() and sniff(existing_file(place, missing)) == "zip":
         with open_named(place, ALIAS_FILE) as stream:
             if stream is None:
                 raise DataError(f"the zip holds no {ALIAS_FILE}", file=place)
-            data, source = stream.read(), DataSource(str(place), sha256_of(place))
+            try:
+                data = read_to_end(stream, place.stat().st_size)
+            except DataError as error:
+                raise error.at(place) from None
+            source = DataSource(str(place), sha256_of(place))
     else:
         data, source = read_bytes(place, missing)
     with collector_paused():

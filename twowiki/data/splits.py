@@ -166,7 +166,7 @@ def files_below(place: str | PathLike[str]) -> list[str]:
             inner[:] = [name for name in inner if not name.startswith(".")]
             if len(near.parts) >= _DEPTH:
                 inner.clear()
-            names += [(near / file).as_posix() for file in files]
+            names += [(near / file).as_posix() for file in files if _may_open(Path(folder, file))]
     else:
         raise DataError("no such file or folder", file=place, remedy="Check the path")
     return sorted(name for name in names if not _HIDDEN.search(name))
@@ -256,7 +256,10 @@ def find_splits(source: str | PathLike[str], config: str = DEFAULT_CONFIG) -> di
         found = _files_in(folder) or _zip_in(folder, config)
         if found:
             return {split: found[split] for split in SPLITS if split in found}
-    names = sorted(path.name for path in place.iterdir())
+    names = sorted(
+        path.name if path.is_dir() or _may_open(path) else f"{path.name}, which is no regular file"
+        for path in place.iterdir()
+    )
     raise DataError(
         "no file named after a split "
         f"(found {', '.join(names[:8]) + (' ...' if len(names) > 8 else '') or 'nothing'})",
@@ -270,12 +273,17 @@ def find_splits(source: str | PathLike[str], config: str = DEFAULT_CONFIG) -> di
 def _files_in(folder: Path) -> dict[str, list[str]]:
     if not folder.is_dir():
         return {}
-    return choose_files((str(path) for path in folder.iterdir() if not path.is_dir()), folder)
+    return choose_files((str(path) for path in folder.iterdir() if _may_open(path)), folder)
+
+
+def _may_open(path: Path) -> bool:
+    """Whether it is a file or a broken link: opening a pipe, socket or device may wait for ever."""
+    return path.is_file() or not path.exists()
 
 
 def _zip_in(folder: Path, config: str) -> dict[str, list[str]]:
     """Return the release's zip in a folder: the config's, or the only one of another name."""
-    zips = sorted(folder.glob("*.zip")) if folder.is_dir() else []
+    zips = sorted(filter(_may_open, folder.glob("*.zip"))) if folder.is_dir() else []
     own = [path for path in zips if path.stem == config]
     other = [path for path in zips if path.stem not in CONFIGS]
     if own or len(other) == 1:
@@ -316,7 +324,8 @@ def guess_config(source: str | PathLike[str]) -> str:
 
 def exported_config(folder: Path) -> str | None:
     """Return the config whose export a folder's Parquet files are; None if they do not say."""
-    first = next(iter(sorted(folder.glob("*.parquet"))), None) if folder.is_dir() else None
+    shards = sorted(filter(_may_open, folder.glob("*.parquet"))) if folder.is_dir() else []
+    first = next(iter(shards), None)
     if first is None:
         return None
     import pyarrow.parquet

@@ -15,7 +15,7 @@ from twowiki.data.relations import RELATIONS
 from twowiki.data.schema import DEFAULT_CONFIG, HOTPOT_CONFIG, Example, parse_record, types_of
 from twowiki.data.sources import read_raw
 from twowiki.data.splits import find_splits, guess_config
-from twowiki.errors import DataError
+from twowiki.errors import DataError, printable
 from twowiki.io.files import progress
 from twowiki.io.records import sniff
 
@@ -23,7 +23,9 @@ ODDITIES = {
     "broken_file": "files that end early or hold no records",
     "unreadable_record": "records whose fields have another form than in the release",
     "missing_id": "records without an id",
+    "two_ids": "records whose `_id` and `id` differ",
     "duplicate_id": "ids that occur more than once in a split",
+    "shared_id": "ids that another split has too",
     "unknown_type": "question types that the config does not have",
     "unknown_relation": "relations that are not in the paper's list",
     "dangling_title": "supporting titles that the context lacks",
@@ -32,6 +34,7 @@ ODDITIES = {
     "duplicate_title": "titles that two paragraphs of one context share",
     "evidence_support_count": "records with another number of evidences than supporting facts",
     "evidence_id_mismatch": "evidences_id that disagree with the evidences",
+    "missing_answer": "records with evidences but without an answer",
     "hidden_gold": "records without an answer",
 }
 
@@ -104,7 +107,7 @@ class Findings:
             ]
         if self.clean:
             lines.append("nothing odd found")
-        return "\n".join(lines)
+        return printable("\n".join(lines))
 
 
 def validate(
@@ -119,10 +122,10 @@ def validate(
     Raises:
         DataError: only where there is nothing to read (no such path, no data file in a folder).
     """
-    findings = Findings()
+    findings, others = Findings(), dict[str, str]()
     if not isinstance(source, str | PathLike):
         types_of(config or DEFAULT_CONFIG)
-        _split_into(findings, "records", [("records", source)], config or DEFAULT_CONFIG)
+        _split_into(findings, "records", [("records", source)], config or DEFAULT_CONFIG, others)
         return findings
     config = config or guess_config(source)
     if config == "arc_da":
@@ -132,13 +135,18 @@ def validate(
         streams = [
             (path, read_raw(path, split if sniff(path) == "zip" else None)) for path in files
         ]
-        _split_into(findings, split, streams, config)
+        _split_into(findings, split, streams, config, others)
     return findings
 
 
 def _split_into(
-    findings: Findings, split: str, streams: Iterable[tuple[str, Iterable[Any]]], config: str
+    findings: Findings,
+    split: str,
+    streams: Iterable[tuple[str, Iterable[Any]]],
+    config: str,
+    others: dict[str, str],
 ) -> None:
+    """Add what is odd in a split; `others` gets the split of each of its ids."""
     seen: Counter[str] = Counter()
     number = 0
     for path, stream in streams:
@@ -151,9 +159,12 @@ def _split_into(
                 seen[example.id] += 1
                 if seen[example.id] == 2:
                     findings.add("duplicate_id", example.id)
+                elif seen[example.id] == 1 and example.id in others:
+                    findings.add("shared_id", example.id, f"{others[example.id]} and {split}")
                 check_example(example, findings, config)
         except DataError as error:
             findings.add("broken_file", path, str(error))
+    others |= dict.fromkeys(seen, split)
     findings.records[split] = findings.records.get(split, 0) + number
 
 
@@ -162,6 +173,8 @@ def _read(findings: Findings, raw: Any, name: str, config: str) -> Example | Non
     if isinstance(raw, Mapping) and not (raw.get("_id") or raw.get("id")):
         findings.add("missing_id", name)
         raw = {**raw, "_id": name}
+    if isinstance(raw, Mapping) and raw.get("_id") and raw.get("id") not in (None, raw["_id"]):
+        findings.add("two_ids", str(raw["_id"]), str(raw["id"]))
     try:
         return parse_record(raw, config)
     except DataError as error:
@@ -189,6 +202,8 @@ def check_example(example: Example, findings: Findings, config: str = DEFAULT_CO
     for title, sent_id in example.supporting_facts:
         if title in lengths and not 0 <= sent_id < lengths[title]:
             findings.add("sentence_index_out_of_range", example.id)
+    if not example.answer and example.evidences:
+        findings.add("missing_answer", example.id)
     if not example.has_gold:
         findings.add("hidden_gold", example.id)
     if config != HOTPOT_CONFIG and example.has_gold:

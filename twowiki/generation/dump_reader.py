@@ -1,8 +1,9 @@
 """Dump files to tables, block by block: plain, gzip, bzip2 or zip, in bounded memory.
 
 In: files of lines, of XML pages or of Parquet row groups. Out: one part of each table per block,
-with its counts; a stopped run keeps the parts it has. A file that ends too early is refused, or
-with `allow_truncated` read up to its last complete record.
+with its counts; a stopped run keeps the parts it has. A record that cannot be read is counted by
+reason, and `left_out.jsonl` has its file and line. A file that ends too early is refused, or with
+`allow_truncated` read up to its last complete record.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import bz2
 import json
 import signal
+import sys
 import zipfile
 import zlib
 from collections import Counter
@@ -24,10 +26,10 @@ from typing import IO, Any, NamedTuple, cast
 import orjson
 
 from twowiki.errors import DataError
-from twowiki.generation.tables import TableRow, table_of, write_part
+from twowiki.generation.tables import SkippedLine, TableRow, table_of, write_part
 from twowiki.generation.wikidata import parse_lines
 from twowiki.generation.wikipedia import parse_json_lines, parse_records, parse_xml_pages
-from twowiki.io.files import progress, write_json
+from twowiki.io.files import progress, write_json, write_text
 
 _READ = 1 << 18
 _MARK = b"\xef\xbb\xbf"  # a byte order mark, which some editors put first
@@ -163,6 +165,8 @@ def _is_json(text: bytes) -> bool:
     except ValueError:
         try:
             json.loads(text.rstrip(b"] \t\r"))
+        except RecursionError:
+            return True  # complete as far as can be seen; the line's own reader refuses it
         except ValueError:
             return False
     return True
@@ -171,6 +175,8 @@ def _is_json(text: bytes) -> bool:
 BLOCK_BYTES = 16 << 20
 WIKIDATA_TABLES = ("entities", "names", "claims", "dates")
 PARAGRAPH_TABLES = ("pages", "sentences", "mentions", "redirects")
+LEFT_OUT = "left_out.jsonl"
+_LEFT_OUT_SHOWN = 5
 
 
 class _Block(NamedTuple):
@@ -182,10 +188,11 @@ class _Block(NamedTuple):
     row_group: int
     folder: str
     part: str
+    line: int = 1  # the file's line that the block begins with
 
 
 _Rows = tuple[dict[str, list[TableRow]], Counter[str]]
-PARSERS: dict[str, Callable[[bytes], _Rows]] = {
+PARSERS: dict[str, Callable[[bytes, list[SkippedLine]], _Rows]] = {
     "wikidata": parse_lines,
     "json": parse_json_lines,
     "xml": parse_xml_pages,
@@ -194,17 +201,48 @@ PARSERS: dict[str, Callable[[bytes], _Rows]] = {
 
 def _run(task: _Block) -> None:
     """Parse one block and write its part of each table, its counts last."""
+    left_out: list[SkippedLine] = []
     if task.kind == "parquet":
-        import pyarrow.parquet as pq
-
-        group = pq.ParquetFile(task.path).read_row_group(task.row_group)
-        tables, counts = parse_records(group.to_pylist())
+        tables, counts = parse_records(_parquet_group(task.path, task.row_group))
     else:
-        tables, counts = PARSERS[task.kind](task.payload)
+        tables, counts = PARSERS[task.kind](task.payload, left_out)
     folder = Path(task.folder)
     for name, rows in tables.items():
         write_part(folder / name, task.part, table_of(name, rows))
+    if left_out:
+        places = [
+            {"file": task.path, "line": task.line + line, "reason": reason}
+            for line, reason in left_out
+        ]
+        write_json(folder / "parts" / f"left-out-{task.part}.json", places)
     write_json(folder / "parts" / f"{task.part}.json", dict(sorted(counts.items())))
+
+
+def _parquet_group(path: str, row_group: int) -> list[dict[str, Any]]:
+    import pyarrow
+    import pyarrow.parquet as pq
+
+    try:
+        rows: list[dict[str, Any]] = pq.ParquetFile(path).read_row_group(row_group).to_pylist()
+    except (OSError, ValueError, pyarrow.ArrowException) as error:
+        problem = f"not readable as Parquet, row group {row_group} (from 0): {_first_line(error)}"
+        raise DataError(problem, file=path, remedy="Download it again.") from None
+    return rows
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
+
+
+def _row_groups(path: Path) -> int:
+    import pyarrow
+    import pyarrow.parquet as pq
+
+    try:
+        return int(pq.ParquetFile(path).num_row_groups)
+    except (OSError, ValueError, pyarrow.ArrowException) as error:
+        problem = f"not readable as Parquet ({_first_line(error)})"
+        raise DataError(problem, file=path, remedy="Download it again.") from None
 
 
 def _tasks(paths: list[Path], kind: str, folder: Path, faults: list[Path]) -> Iterator[_Block]:
@@ -212,15 +250,15 @@ def _tasks(paths: list[Path], kind: str, folder: Path, faults: list[Path]) -> It
     number = 0
     for path in paths:
         if kind == "parquet":
-            import pyarrow.parquet as pq
-
-            for group in range(pq.ParquetFile(path).num_row_groups):
+            for group in range(_row_groups(path)):
                 yield _Block(kind, b"", str(path), group, str(folder), f"part-{number:05d}")
                 number += 1
             continue
         blocks = LineBlocks(path, BLOCK_BYTES, b"</page>" if kind == "xml" else b"\n")
+        line = 1
         for block in blocks:
-            yield _Block(kind, block, str(path), -1, str(folder), f"part-{number:05d}")
+            yield _Block(kind, block, str(path), -1, str(folder), f"part-{number:05d}", line)
+            line += block.count(b"\n")
             number += 1
         if blocks.truncated:
             faults.append(path)
@@ -253,6 +291,7 @@ def ingest(
     else:
         _run_in_pool(iter(shown), workers)
     counts = _sum_counts(folder)
+    _gather_left_out(folder)
     check_counts(paths, faults, counts, kind, allow_truncated)
     return counts
 
@@ -283,6 +322,22 @@ def _sum_counts(folder: Path) -> Counter[str]:
     return counts
 
 
+def _gather_left_out(folder: Path) -> None:
+    """Write the places of all records that gave no row into one file, and print the first."""
+    places = [
+        place
+        for path in sorted((folder / "parts").glob("left-out-*.json"))
+        for place in json.loads(path.read_text("utf-8"))
+    ]
+    if not places:
+        return
+    write_text(folder / LEFT_OUT, "".join(json.dumps(place) + "\n" for place in places))
+    for place in places[:_LEFT_OUT_SHOWN]:
+        print("left out: {file}, line {line}: {reason}".format(**place), file=sys.stderr)
+    if len(places) > _LEFT_OUT_SHOWN:
+        print(f"left out: {len(places):,} in all, see {folder / LEFT_OUT}", file=sys.stderr)
+
+
 def tables_of_kind(kind: str) -> tuple[str, ...]:
     """Return the names of the tables that a kind of dump fills."""
     return WIKIDATA_TABLES if kind == "wikidata" else PARAGRAPH_TABLES
@@ -300,7 +355,7 @@ def check_counts(
     what = "entities" if kind == "wikidata" else "pages"
     if faults and not allow_truncated:
         raise DataError(
-            f"the compressed file is truncated or damaged: {read:,} complete {what} were read",
+            f"the file is truncated or damaged: {read:,} complete {what} were read",
             file=faults[0],
             remedy="Download it again, or continue with what was read: --allow-truncated.",
         )

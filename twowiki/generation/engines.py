@@ -257,7 +257,7 @@ def ingest_on_spark(
         if not _is_damage(error):
             raise
         raise DataError(
-            "the compressed file is truncated or damaged",
+            "the file is truncated or damaged",
             file=paths[0],
             remedy="Download it again; --engine duckdb --allow-truncated reads what it contains.",
         ) from error
@@ -285,7 +285,7 @@ def _parser(
         task = context.partitionId() if context else 0
         for number, batch in enumerate(batches):
             block = "\n".join(text or "" for text in batch.column(0).to_pylist()).encode()
-            tables, counts = PARSERS[kind](block)
+            tables, counts = PARSERS[kind](block, [])
             for name, rows in tables.items():
                 write_part(
                     Path(folder) / name, f"part-{task:05d}-{number:05d}", table_of(name, rows)

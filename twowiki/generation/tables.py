@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 TableRow = tuple[Any, ...]
+_BIGINT_DIGITS = 19
 
 _TYPES = {"int": pa.int64(), "text": pa.string()}
 
@@ -62,6 +63,21 @@ def table_of(name: str, rows: Iterable[TableRow]) -> pa.Table:
         pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)
     ]
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+class SkippedLine(NamedTuple):
+    """A line of a block that gave no row: its number, from 0, and the reason."""
+
+    line: int
+    reason: str
+
+
+def as_bigint(value: int | str) -> int | None:
+    """Return a whole number that a column of ids can hold; None for one that it cannot."""
+    if isinstance(value, str) and len(value) > _BIGINT_DIGITS:
+        return None
+    number = int(value)
+    return number if abs(number) < 1 << 63 else None
 
 
 def write_part(folder: Path, part: str, table: pa.Table) -> None:

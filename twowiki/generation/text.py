@@ -6,13 +6,14 @@ sees the same words.
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
-from html import unescape
 from urllib.parse import unquote
 
 _WORD = re.compile(r"[^\W_]+(?:[\u0300-\u036f]+[^\W_]*)*")
 _SPACES = re.compile(r"[\s_\u00a0\u200e\u200f]+")
+_LONG_NUMBER = re.compile(r"&#[0-9]{9,};?")  # no character has such a number
 _CACHE_SIZE = 1 << 20
 _pieces: dict[str, str] = {}
 
@@ -75,6 +76,11 @@ def spelling(text: str, wanted: str, known: tuple[str, ...] = ()) -> str | None:
             start = text.find(name, start + 1)
     span = find_words(text, wanted)
     return None if span is None else text[span[0] : span[1]]
+
+
+def unescape(text: str) -> str:
+    """Replace HTML entities by their characters; numbers beyond all characters do no harm."""
+    return html.unescape(_LONG_NUMBER.sub("\ufffd", text) if "&#" in text else text)
 
 
 def page_key(title: str) -> str:

@@ -16,7 +16,7 @@ import msgspec
 
 from twowiki.data.relations import DEMONYM, INSTANCE_OF, ITEM_RELATIONS, SEX, TIME_RELATIONS
 from twowiki.generation.dates import WikidataDate, interval, parse_wikidata_time
-from twowiki.generation.tables import TableRow
+from twowiki.generation.tables import SkippedLine, TableRow, as_bigint
 from twowiki.generation.text import STOP_NAMES, normalize, page_key
 from twowiki.models.text import bare_title
 
@@ -103,6 +103,14 @@ class _Entity(msgspec.Struct):
 _decoder = msgspec.json.Decoder(_Entity)
 
 
+class UnreadableLine(ValueError):
+    """A line of which no row is made, with the reason that is counted."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 class WikidataRows(NamedTuple):
     """The rows of a block of lines by table, and counts by reason."""
 
@@ -110,17 +118,27 @@ class WikidataRows(NamedTuple):
     counts: Counter[str]
 
 
-def parse_lines(block: bytes) -> WikidataRows:
-    """Parse entity lines; count every line and statement that is not usable."""
+def parse_lines(block: bytes, left_out: list[SkippedLine] | None = None) -> WikidataRows:
+    """Parse entity lines; count every line and statement that is not usable.
+
+    Args:
+        block: whole lines.
+        left_out: gets the place of each line that cannot be read.
+    """
     tables: dict[str, list[TableRow]] = {
         name: [] for name in ("entities", "names", "claims", "dates")
     }
     counts: Counter[str] = Counter()
     dates: set[int] = set()
-    for line in block.split(b"\n"):
-        entity = _parse_line(line, counts)
-        if entity is not None:
-            _add_entity(entity, tables, counts, dates)
+    for number, line in enumerate(block.split(b"\n")):
+        try:
+            entity = _parse_line(line, counts)
+            if entity is not None:
+                _add_entity(entity, tables, counts, dates)
+        except UnreadableLine as error:
+            counts[error.reason] += 1
+            if left_out is not None:
+                left_out.append(SkippedLine(number, error.reason))
     return WikidataRows(tables, counts)
 
 
@@ -129,11 +147,9 @@ def _parse_line(line: bytes, counts: Counter[str]) -> _Entity | None:
     if text in (b"", b"[", b"]"):
         return None
     try:
-        entity: _Entity | None = _decoder.decode(text)
-    except msgspec.DecodeError:
+        entity = _decoder.decode(text)
+    except (msgspec.DecodeError, RecursionError, ValueError):
         entity = _parse_odd(text, counts)
-    if entity is None:
-        return None
     counts["entity lines"] += 1
     if entity.type != "item" or entity.id[:1] != "Q" or not entity.id[1:].isdecimal():
         counts["not an item"] += 1
@@ -141,16 +157,16 @@ def _parse_line(line: bytes, counts: Counter[str]) -> _Entity | None:
     return entity
 
 
-def _parse_odd(text: bytes, counts: Counter[str]) -> _Entity | None:
+def _parse_odd(text: bytes, counts: Counter[str]) -> _Entity:
     """Read an entity of another shape (`[]` for empty maps, values of another kind)."""
     try:
         raw = json.loads(text.decode("utf-8", errors="replace").strip("[]\t\r ,") or "null")
     except ValueError:
-        counts["undecodable line"] += 1
-        return None
+        raise UnreadableLine("undecodable line") from None
+    except RecursionError:
+        raise UnreadableLine("line nested too deeply") from None
     if not isinstance(raw, dict) or not isinstance(raw.get("id"), str):
-        counts["line is no entity"] += 1
-        return None
+        raise UnreadableLine("line is no entity")
     counts["entity read the slow way"] += 1
     plain: dict[str, Any] = {"id": raw["id"], "type": str(raw.get("type", "item"))}
     shapes = {"labels": _Labels, "aliases": _Aliases, "sitelinks": _Sites}
@@ -165,7 +181,12 @@ def _parse_odd(text: bytes, counts: Counter[str]) -> _Entity | None:
         for key, value in _as_map(raw.get("claims")).items()
         if key in _DECODED
     }
-    return msgspec.convert(plain, _Entity)
+    entity = msgspec.convert(plain, _Entity)
+    try:
+        msgspec.json.encode(entity)
+    except UnicodeEncodeError:  # only this reader lets such escapes pass
+        raise UnreadableLine("half a surrogate pair in a text") from None
+    return entity
 
 
 def _sound_claims(statements: object, counts: Counter[str]) -> list[Any]:
@@ -210,7 +231,9 @@ def _label(entity: _Entity) -> str | None:
 def _add_entity(
     entity: _Entity, tables: dict[str, list[TableRow]], counts: Counter[str], dates: set[int]
 ) -> None:
-    qid = int(entity.id[1:])
+    qid = as_bigint(entity.id[1:])
+    if qid is None:
+        raise UnreadableLine("entity id out of range")
     label = _label(entity)
     if label is None:
         counts["no English label"] += 1
@@ -284,12 +307,16 @@ def _object(
         return None
     value = snak.datavalue.value
     if not timed:
-        if value.id is None and value.numeric is not None:
-            return value.numeric
+        number: int | str | None = value.numeric if value.id is None else None
         if value.id and value.id[0] == "Q" and value.id[1:].isdecimal():
-            return int(value.id[1:])
-        counts["statement value of another kind"] += 1
-        return None
+            number = value.id[1:]
+        if number is None:
+            counts["statement value of another kind"] += 1
+            return None
+        target = as_bigint(number)
+        if target is None:
+            counts["statement with an id out of range"] += 1
+        return target
     date = parse_wikidata_time(value.time or "", value.precision or 0, value.calendarmodel)
     if date is None:
         counts["date coarser than a year or out of range"] += 1

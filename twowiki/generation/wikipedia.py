@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from html import unescape
 from typing import Any, NamedTuple
 
 import orjson
 
-from twowiki.generation.tables import TableRow
-from twowiki.generation.text import normalize, page_key
+from twowiki.generation.tables import SkippedLine, TableRow, as_bigint
+from twowiki.generation.text import normalize, page_key, unescape
 from twowiki.generation.wikitext import render_summary
 from twowiki.models.text import bare_title, split_sentences
 
@@ -43,10 +42,15 @@ def _empty() -> PageRows:
     return PageRows({name: [] for name in names}, Counter())
 
 
-def parse_json_lines(block: bytes) -> PageRows:
-    """Parse lines of either JSON form; the record's keys decide which one it is."""
+def parse_json_lines(block: bytes, left_out: list[SkippedLine] | None = None) -> PageRows:
+    """Parse lines of either JSON form; the record's keys decide which one it is.
+
+    Args:
+        block: whole lines.
+        left_out: gets the place of each line that cannot be read.
+    """
     found = _empty()
-    for line in block.split(b"\n"):
+    for number, line in enumerate(block.split(b"\n")):
         text = line.strip().rstrip(b",")
         if text in (b"", b"[", b"]"):
             continue
@@ -54,8 +58,12 @@ def parse_json_lines(block: bytes) -> PageRows:
             record = orjson.loads(text)
         except ValueError:
             found.counts["undecodable line"] += 1
+            if left_out is not None:
+                left_out.append(SkippedLine(number, "undecodable line"))
             continue
-        _add_record(record, found)
+        reason = _add_record(record, found)
+        if reason and left_out is not None:
+            left_out.append(SkippedLine(number, reason))
     return found
 
 
@@ -67,14 +75,13 @@ def parse_records(records: Iterable[Mapping[str, Any]]) -> PageRows:
     return found
 
 
-def _add_record(record: Any, found: PageRows) -> None:
-    if not isinstance(record, Mapping) or not isinstance(record.get("title"), str):
-        found.counts["record without a title"] += 1
-        return
-    page_id = _page_id(record.get("id"))
-    if page_id is None:
-        found.counts["record without a page id"] += 1
-        return
+def _add_record(record: Any, found: PageRows) -> str:
+    """Add a record's rows; count and return the reason where it has none, else ""."""
+    reason = _reason_against(record)
+    if reason:
+        found.counts[reason] += 1
+        return reason
+    page_id = _page_id(record["id"]) or 0
     sentences = record.get("sentences")
     if isinstance(sentences, list) and all(isinstance(text, str) for text in sentences):
         mentions = _given_mentions(record.get("mentions"), sentences)
@@ -84,7 +91,15 @@ def _add_record(record: Any, found: PageRows) -> None:
         cut = split_sentences(summary, [record["title"], bare_title(record["title"])])
         _add_page(page_id, record["title"], cut, [], found)
     else:
-        found.counts["record with neither sentences nor text"] += 1
+        reason = "record with neither sentences nor text"
+        found.counts[reason] += 1
+    return reason
+
+
+def _reason_against(record: Any) -> str:
+    if not isinstance(record, Mapping) or not isinstance(record.get("title"), str):
+        return "record without a title"
+    return "record without a page id" if _page_id(record.get("id")) is None else ""
 
 
 def _page_id(value: object) -> int | None:
@@ -100,11 +115,11 @@ def _given_mentions(given: object, sentences: list[str]) -> list[_Mention]:
             sent_id, start, end = int(raw["sent_idx"]), int(raw["start"]), int(raw["end"])
             title = str(raw.get("ref_url") or "")
             ids = raw.get("ref_ids") or []
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             continue
         qid = str(ids[0])[1:] if isinstance(ids, list) and ids else ""
         if 0 <= sent_id < len(sentences) and 0 <= start < end <= len(sentences[sent_id]):
-            target = int(qid) if qid.isdecimal() else None
+            target = as_bigint(qid) if qid.isdecimal() else None
             mentions.append(_Mention(sent_id, start, end, target, title))
     return mentions
 
@@ -174,25 +189,35 @@ _TEXT = re.compile(r"<text\b[^>]*?(?:/>|>(.*?)</text>)", re.S)
 _REDIRECT_LINK = re.compile(r"^\s*#redirect\s*:?\s*\[\[([^\]|]+)", re.I)
 
 
-def parse_xml_pages(block: bytes) -> PageRows:
-    """Parse the `<page>` elements of a block of pages-articles XML."""
+def parse_xml_pages(block: bytes, left_out: list[SkippedLine] | None = None) -> PageRows:
+    """Parse the `<page>` elements of a block of pages-articles XML.
+
+    Args:
+        block: whole elements.
+        left_out: gets the line of each element that cannot be read.
+    """
     found = _empty()
+    line = 0
     for element in block.decode("utf-8", errors="replace").split("</page>"):
         start = element.find("<page>")
-        if start >= 0:
-            _add_element(element[start:], found)
+        if start >= 0 and not _add_element(element[start:], found):
+            reason = "page without a title or an id"
+            found.counts[reason] += 1
+            if left_out is not None:
+                left_out.append(SkippedLine(line + element.count("\n", 0, start), reason))
+        line += element.count("\n")
     return found
 
 
-def _add_element(element: str, found: PageRows) -> None:
+def _add_element(element: str, found: PageRows) -> bool:
+    """Add a page's rows; False for an element without a title, or an id that a table can hold."""
     title, number = _TITLE.search(element), _ID.search(element)
-    if title is None or number is None:
-        found.counts["page without a title or an id"] += 1
-        return
+    if title is None or number is None or _page_id(number[1]) is None:
+        return False
     namespace = _NAMESPACE.search(element)
     if namespace is not None and namespace[1] != "0":
         found.counts["page outside the article namespace"] += 1
-        return
+        return True
     name = unescape(title[1])
     text = _TEXT.search(element)
     wikitext = unescape(text[1] or "") if text else ""
@@ -205,12 +230,13 @@ def _add_element(element: str, found: PageRows) -> None:
         else:
             found.counts["redirects"] += 1
             found.tables["redirects"].append((page_key(name), page_key(goal)))
-        return
+        return True
     summary = render_summary(wikitext)
     anchors = [summary.text[start:end] for start, end, _ in summary.links]
     sentences = split_sentences(summary.text, [name, bare_title(name), *anchors])
     mentions = _placed_links(sentences, summary.links)
     _add_page(int(number[1]), name, sentences, mentions, found, usable=summary.faithful)
+    return True
 
 
 def _placed_links(

@@ -2,33 +2,38 @@
 
 Templates with values (dates, conversions, numbers, languages, quotes) are rendered; those without
 (infoboxes, notes, citations) are dropped; any other one in running text leaves `MARK`, so that the
-page is not used as a faithful summary.
+page is not used as a faithful summary. Time grows with the text's length alone, whatever the
+markup: unclosed marks are looked for once, and nesting is followed `_DEEPEST` levels.
 """
 
 from __future__ import annotations
 
 import re
-from html import unescape
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from typing import NamedTuple
 
 from twowiki.data.dates import MONTH_NAMES
+from twowiki.generation.text import unescape
 
-_COMMENT = re.compile(r"<!--.*?-->", re.S)
+_DEEPEST = 40  # levels of nested marks, as many as MediaWiki itself follows
+_COMMENT, _COMMENT_END = "<!--", "-->"
 _DROPPED_TAG = re.compile(
     r"<(ref|gallery|math|score|timeline|imagemap|nowiki|source|syntaxhighlight|chem|hiero)\b"
-    r"(?:[^<>]*/>|[^<>]*>.*?</\1\s*>)", re.S | re.I,
+    r"[^<>]*>", re.I,
 )  # fmt: skip
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _BREAK = re.compile(r"<br\s*/?>", re.I)
 _TABLE = re.compile(r"\{\|(?:(?!\{\|).)*?\|\}", re.S)
 _HEADING = re.compile(r"^==.*==\s*$", re.M)
 _LINK = re.compile(r"\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]([a-z]*)")
-_EXTERNAL = re.compile(r"\[(?:https?:)?//[^\s\]]+(?:\s+([^\]]*))?\]")
+_EXTERNAL = re.compile(r"\[(?:https?:)?//(?=[^\s\]])")
 _QUOTES = re.compile(r"'{2,}")
 _MAGIC = re.compile(r"__[A-Z]+__")
 _BLANK = re.compile(r"[ \t\u00a0]+")
-_EMPTY_BRACKETS = re.compile(r" ?\(\s*[;,–-]?\s*\)")
-_ANCHOR = re.compile("\x01([^\x02]*)\x02([^\x03]*)\x03")
+_EMPTY_BRACKETS = re.compile(r" ?\(\s*(?:[;,–-]\s*)?\)")
+_CONTROLS = {1: None, 2: None, 3: None}  # around a link's target and label
+_ANCHOR = re.compile("\x01([^\x01-\x03]*)\x02([^\x01-\x03]*)\x03")
 _MEDIA = re.compile(r"^\s*:?(file|image|category|media|wikipedia|template|portal)\s*:", re.I)
 
 
@@ -42,16 +47,14 @@ class PageSummary(NamedTuple):
 
 def render_summary(wikitext: str) -> PageSummary:
     """Render what is above the first heading."""
-    text = _COMMENT.sub("", wikitext)
-    text = _DROPPED_TAG.sub("", text)
+    text = "".join(_outside_comments(wikitext.translate(_CONTROLS)))
+    text = "".join(_outside_dropped_tags(text))
     heading = _HEADING.search(text)
     text = text[: heading.start()] if heading else text
     text = render_templates(text)
-    previous = ""
-    while previous != text:
-        previous, text = text, _TABLE.sub("", text)
-    text = _render_links(_BREAK.sub(" ", text))
-    text = _TAG.sub("", _EXTERNAL.sub(lambda match: match[1] or "", text))
+    text = _inside_out(text, partial(_TABLE.sub, ""))
+    text = _inside_out(_BREAK.sub(" ", text), partial(_LINK.sub, _render_link))
+    text = _TAG.sub("", "".join(_without_addresses(text)))
     text = _QUOTES.sub("", _MAGIC.sub("", text))
     # Braces that never close hold a template's parameters, not prose.
     text = re.sub(r"\{\{.*|\{\|.*", MARK, text, flags=re.S)
@@ -60,11 +63,66 @@ def render_summary(wikitext: str) -> PageSummary:
     return _with_links("\n".join(line for line in paragraphs if line.strip()))
 
 
+def _inside_out(text: str, replace: Callable[[str], str]) -> str:
+    """Replace the innermost marks again and again; those that are nested too deeply stay."""
+    for _ in range(_DEEPEST):
+        replaced = replace(text)
+        if replaced == text:
+            break
+        text = replaced
+    return text
+
+
+def _outside_comments(text: str) -> Iterator[str]:
+    at = 0
+    while (start := text.find(_COMMENT, at)) >= 0:
+        end = text.find(_COMMENT_END, start + len(_COMMENT))
+        if end < 0:
+            break
+        yield text[at:start]
+        at = end + len(_COMMENT_END)
+    yield text[at:]
+
+
+@cache
+def _closing_tag(name: str) -> re.Pattern[str]:
+    return re.compile(rf"</{re.escape(name)}\s*>", re.I)
+
+
+def _outside_dropped_tags(text: str) -> Iterator[str]:
+    at, look = 0, 0
+    unclosed: set[str] = set()
+    while tag := _DROPPED_TAG.search(text, look):
+        look, name = tag.end(), tag[1].casefold()
+        if not tag[0].endswith("/>"):
+            closing = None if name in unclosed else _closing_tag(name).search(text, tag.end())
+            if closing is None:  # nor is any later one closed
+                unclosed.add(name)
+                continue
+            look = closing.end()
+        yield text[at : tag.start()]
+        at = look
+    yield text[at:]
+
+
+def _without_addresses(text: str) -> Iterator[str]:
+    """Yield a text with the words of `[http://... words]` in its place."""
+    at = look = 0
+    while opening := _EXTERNAL.search(text, look):
+        end = text.find("]", opening.end())
+        if end < 0:
+            break
+        yield text[at : opening.start()]
+        yield "".join(text[opening.end() : end].split(None, 1)[1:])
+        at = look = end + 1
+    yield text[at:]
+
+
 def _tidy(line: str) -> str:
     text = _BLANK.sub(" ", unescape(line)).strip()
     text = _EMPTY_BRACKETS.sub("", text)
     text = re.sub(r"\(\s*[;,]\s*", "(", text)
-    return re.sub(r"\s+([,.;:)])", r"\1", text)
+    return re.sub(r"(?<!\s)\s+([,.;:)])", r"\1", text)
 
 
 def _with_links(text: str) -> PageSummary:
@@ -72,33 +130,26 @@ def _with_links(text: str) -> PageSummary:
     links: list[tuple[int, int, str]] = []
     length = last = 0
     for match in _ANCHOR.finditer(text):
-        plain.append(text[last : match.start()])
-        length += match.start() - last
+        before = text[last : match.start()].translate(_CONTROLS)
+        length += len(before)
         links.append((length, length + len(match[2]), match[1]))
-        plain.append(match[2])
+        plain += (before, match[2])
         length += len(match[2])
         last = match.end()
-    plain.append(text[last:])
+    plain.append(text[last:].translate(_CONTROLS))
     joined = "".join(plain)
     return PageSummary(joined, tuple(links), MARK not in joined)
 
 
-def _render_links(text: str) -> str:
-    """Replace links by their texts, with the target kept in control characters."""
-
-    def render(match: re.Match[str]) -> str:
-        target, shown, tail = match[1].strip(), match[2], match[3]
-        if _MEDIA.match(target):
-            return "" if not target.startswith(":") else (shown or target[1:]) + tail
-        if "\x01" in (shown or ""):
-            shown = _ANCHOR.sub(r"\2", shown or "")
-        label = (shown if shown is not None else target.lstrip(":")) + tail
-        return f"\x01{target}\x02{label}\x03" if target and label else label
-
-    previous = ""
-    while previous != text:
-        previous, text = text, _LINK.sub(render, text)
-    return text
+def _render_link(match: re.Match[str]) -> str:
+    """Return a link's text, with the target kept in control characters."""
+    target, shown, tail = _ANCHOR.sub(r"\2", match[1]).strip(), match[2], match[3]
+    if _MEDIA.match(target):
+        return "" if not target.startswith(":") else (shown or target[1:]) + tail
+    if "\x01" in (shown or ""):
+        shown = _ANCHOR.sub(r"\2", shown or "")
+    label = (shown if shown is not None else target.lstrip(":")) + tail
+    return f"\x01{target}\x02{label}\x03" if target and label else label
 
 
 MARK = "\ufffc"
@@ -123,11 +174,7 @@ _SILENT = re.compile(
 
 def render_templates(text: str) -> str:
     """Render templates from the inside out; a whole line of an unknown one is dropped."""
-    while True:
-        rendered = _INNER.sub(_render_one, text)
-        if rendered == text:
-            return text
-        text = rendered
+    return _inside_out(text, partial(_INNER.sub, _render_one))
 
 
 def _render_one(match: re.Match[str]) -> str:
@@ -138,7 +185,7 @@ def _render_one(match: re.Match[str]) -> str:
     values = []
     for argument in given:
         key, equals, value = argument.partition("=")
-        if equals and re.fullmatch(r"\s*[\w\s-]+\s*", key):
+        if equals and re.fullmatch(r"[\w\s-]+", key):
             if key.strip().isdecimal():
                 values.append(value.strip())
             else:
@@ -150,10 +197,16 @@ def _render_one(match: re.Match[str]) -> str:
         return rendered
     if _SILENT.match(name):
         return ""
-    before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
-    after = text[match.end() : (text.find("\n", match.end()) + 1 or len(text) + 1) - 1]
-    alone = not before.strip() and not after.strip()
-    return "" if alone else MARK
+    return "" if _is_alone(text, match.start(), match.end()) else MARK
+
+
+def _is_alone(text: str, start: int, end: int) -> bool:
+    """Whether the rest of the line is blank; only the blanks beside the span are looked at."""
+    while start and text[start - 1].isspace() and text[start - 1] != "\n":
+        start -= 1
+    while end < len(text) and text[end].isspace() and text[end] != "\n":
+        end += 1
+    return text[start - 1 : start] in ("", "\n") and text[end : end + 1] in ("", "\n")
 
 
 def _split_arguments(inner: str) -> list[str]:
@@ -279,9 +332,9 @@ _RANGES = {
 def _render_conversion(values: list[str]) -> str:
     if not values:
         return ""
-    amount, rest = values[0], values[1:]
-    while len(rest) >= 2 and rest[0] in _RANGES:
-        amount += _RANGES[rest[0]] + rest[1]
-        rest = rest[2:]
-    unit = rest[0] if rest else ""
+    amounts, at = [values[0]], 1
+    while len(values) - at >= 2 and values[at] in _RANGES:
+        amounts.append(_RANGES[values[at]] + values[at + 1])
+        at += 2
+    amount, unit = "".join(amounts), values[at] if at < len(values) else ""
     return f"{amount} {_UNITS.get(unit, unit)}".strip()

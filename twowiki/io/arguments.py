@@ -151,13 +151,36 @@ def read_settings_file(
 
     existing_file(path, "Name an existing YAML file of settings")
     try:
-        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        text = Path(path).read_text(encoding="utf-8")
+        values = yaml.safe_load(text)
+        repeated = _repeated_key(yaml.compose(text, Loader=yaml.SafeLoader), set())
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise DataError(f"is not valid YAML: {error}", file=path) from error
+    if repeated is not None:
+        problem = f"the key stands twice, the second time in line {repeated[1]}"
+        raise DataError(problem, file=path, field=repeated[0], remedy="Keep one of them")
     if not isinstance(values, dict):
         raise DataError("is not a mapping of settings", file=path, remedy="Write `name: value`")
     check_names(values, cls, path, renamed or {})
     return convert_values(cls, values, file=path)
+
+
+def _repeated_key(node: Any, passed: set[int]) -> tuple[str, int] | None:
+    """Return a key that stands twice in one mapping of a YAML document, and its line."""
+    if node is None or id(node) in passed:  # an alias leads to the same node
+        return None
+    passed.add(id(node))
+    inner = []
+    keys: set[tuple[str, str]] = set()
+    if node.id == "mapping":
+        for key, value in node.value:
+            if key.id == "scalar" and (key.tag, key.value) in keys:
+                return key.value, key.start_mark.line + 1
+            keys.add((key.tag, str(key.value)))
+            inner += [key, value]
+    elif node.id == "sequence":
+        inner = node.value
+    return next(filter(None, (_repeated_key(one, passed) for one in inner)), None)
 
 
 def from_values(cls: type[T], values: Mapping[str, Any], *, flags: bool = False) -> T:

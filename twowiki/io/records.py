@@ -46,7 +46,7 @@ from twowiki.io.archives import (
     open_member,
     open_zip,
 )
-from twowiki.io.json_stream import read_json_records
+from twowiki.io.json_stream import LARGEST_RECORD, read_json_records
 
 SEPARATORS = (",", ";", "\t")
 _SEPARATOR_LINE = re.compile(r"sep=(.)\s*")  # what some spreadsheets write into the first line
@@ -58,15 +58,12 @@ _OPEN: dict[bytes, Callable[..., Any]] = {
     b"BZh": bz2.open,
     b"\xfd7zXZ": lzma.open,
 }
-_UNPACK: dict[bytes, Callable[[bytes], bytes]] = {
-    b"\x1f\x8b": gzip.decompress,
-    b"BZh": bz2.decompress,
-    b"\xfd7zXZ": lzma.decompress,
-}
 _PARQUET = b"PAR1"
 _PARQUET_ROWS = 256  # rows decoded at a time
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_FAULTS = (OSError, EOFError, zlib.error, lzma.LZMAError)
+_FAULTS = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError)
+_BLOCK = 1 << 20  # bytes unpacked at a time
+_MOST_TIMES = 250  # what a file may unpack to, in its own sizes; text of real data stays below 50
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _AGAIN = "Download or write it again and compare its length"
 IDS = ("_id", "id")
@@ -258,7 +255,7 @@ def read_lines(path: str | PathLike[str]) -> list[str]:
         DataError: the file is missing, a folder, damaged, or not UTF-8.
     """
     with _faults_at(path), open_bytes(path) as stream:
-        text = stream.read().decode("utf-8-sig")
+        text = read_to_end(stream).decode("utf-8-sig")
     lines = text.replace("\r\n", "\n").split("\n")
     return lines[:-1] if lines and not lines[-1] else lines
 
@@ -345,17 +342,51 @@ def _read_unpacked(path: str | PathLike[str], remedy: str) -> tuple[bytes, DataS
         raise DataError(problem, file=path, remedy=remedy)
     data, name = place.read_bytes(), str(path)
     source = DataSource(name, hashlib.sha256(data).hexdigest())
+    stored = len(data)
     if data.startswith(MAGIC_ZIP):
         with open_zip(io.BytesIO(data), path) as archive:
             member = only_member(archive, path)
-            with open_member(archive, member, path) as stream:
-                data, name = stream.read(), member.filename
+            with _faults_at(path), open_member(archive, member, path) as stream:
+                data, name = read_to_end(stream, stored), member.filename
+    unpack = next((unpack for magic, unpack in _OPEN.items() if data.startswith(magic)), None)
+    if unpack is None:
+        return data, source, name
     try:
-        unpack = next((unpack for magic, unpack in _UNPACK.items() if data.startswith(magic)), None)
-        return (data if unpack is None else unpack(data)), source, name
-    except (*_FAULTS, ValueError) as error:
+        with unpack(io.BytesIO(data), "rb") as stream:
+            return read_to_end(stream, stored), source, name
+    except DataError as error:
+        raise error.at(path) from None
+    except _FAULTS as error:
         problem = f"the compressed file is truncated or damaged ({error})"
         raise DataError(problem, file=path, remedy=_AGAIN) from None
+
+
+def read_to_end(stream: IO[bytes], stored: int | None = None) -> bytes:
+    """Read to the end, but not on in what no data file holds.
+
+    Raises:
+        DataError: more than `LARGEST_RECORD` bytes without the end of a line or a text, or in all
+            more than that and `_MOST_TIMES` the bytes that are stored.
+    """
+    blocks: list[bytes] = []
+    length = run = 0
+    is_table = False
+    while block := stream.read(_BLOCK):
+        is_table = block.startswith(_PARQUET) if not blocks else is_table
+        blocks.append(block)
+        length += len(block)
+        ends = (block.find(b'"'), block.find(b"\n"))
+        first = min((end for end in ends if end >= 0), default=-1)
+        run += len(block) if first < 0 else first
+        if run > LARGEST_RECORD and not is_table:
+            problem = f"a text or line of it is longer than {LARGEST_RECORD:,} characters"
+            raise DataError(problem, remedy="This is no file of data; write it again")
+        if first >= 0:
+            run = len(block) - 1 - max(block.rfind(b'"'), block.rfind(b"\n"))
+        if stored is not None and length > max(LARGEST_RECORD, _MOST_TIMES * stored):
+            problem = f"it unpacks to more than {_MOST_TIMES} times its size"
+            raise DataError(problem, remedy="Unpack it, look at it, and name the unpacked file")
+    return b"".join(blocks)
 
 
 # ---- JSON in memory

@@ -225,7 +225,7 @@ def _fact(entry: Any) -> tuple[Any, ...] | None:
     if isinstance(entry, str) and len(entry) <= _LONGEST_LINE:
         match = _FACT.match(_plain(entry))
         if match:
-            return match["title"].strip(" \t\"'[(*_"), int(match["index"])
+            return _unwrapped(match["title"]), int(match["index"])
     return None
 
 
@@ -234,7 +234,7 @@ def _triple(entry: Any) -> tuple[Any, ...] | None:
     if isinstance(entry, Mapping):
         entry = _by_names(entry, _TRIPLE_NAMES)
     if isinstance(entry, str) and len(entry) <= _LONGEST_LINE:
-        entry = _separated(_plain(entry).strip(" ()<>[]."))
+        entry = _separated(_unwrapped(_plain(entry).strip(" <>."), quotes="").strip(" <>."))
     if not isinstance(entry, list | tuple) or len(entry) != 3:
         return None
     texts = tuple(_answer(part) for part in entry)
@@ -246,8 +246,38 @@ def _separated(text: str) -> list[str] | None:
     for separator in (r"\s*\|\s*", r"\s*(?:-+>|\u2192|\t)\s*", r"\s*;\s*", r"\s*,\s+"):
         parts = re.split(separator, text)
         if len(parts) == 3 and all(parts):
-            return [part.strip(" \t\"'*_") for part in parts]
+            return [_unwrapped(part, brackets="") for part in parts]
     return None
+
+
+def _unwrapped(text: str, quotes: str = "\"'", brackets: str = "([") -> str:
+    """Drop marks around a text, but not those of a name: `(500) Days`, `Say "Farewell"`."""
+    before = None
+    while before != text and text:
+        before, text = text, text.strip(" \t*_")
+        first, last = text[:1], text[-1:]
+        if first and first in quotes and first == last and len(text) > 1:
+            doubled = text.startswith(2 * first) or text.endswith(2 * first)
+            text = text[1:-1] if text.count(first) == 2 or doubled else text
+        elif '"' in quotes and text.count('"') % 2 and '"' in (first, last):
+            text = text[1:] if first == '"' else text[:-1]
+        elif first and first in brackets:
+            end = _partner(text)
+            text = text[1 : end if end > 0 else None] if end in (-1, len(text) - 1) else text
+        elif last and last in brackets:
+            text = text[:-1]
+    return text
+
+
+def _partner(text: str) -> int:
+    """Return the position of the bracket that closes the first one; -1 if there is none."""
+    opening, closing = text[0], ")" if text[0] == "(" else "]"
+    depth = 0
+    for position, letter in enumerate(text):
+        depth += (letter == opening) - (letter == closing)
+        if depth == 0:
+            return position
+    return -1
 
 
 def _by_names(entry: Mapping[str, Any], names: Sequence[Sequence[str]]) -> list[Any] | None:

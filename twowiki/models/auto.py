@@ -49,6 +49,7 @@ def load_model(
     revision: str | None = None,
     device: str | None = None,
     trust_remote_code: bool = False,
+    allow_missing: bool = False,
 ) -> Any:
     """Load a model that answers questions: `load_model(folder).predict(question, paragraphs)`.
 
@@ -57,9 +58,11 @@ def load_model(
         revision: branch, tag or commit of the repository.
         device: cpu, cuda, cuda:1, ...; by default where torch loads it, the CPU.
         trust_remote_code: run the code of a repository whose model this package does not have.
+        allow_missing: also load a model that lacks weights (they are random then) or the
+            tokenizer, or of which some weight is no number.
 
     Raises:
-        DataError: there is no model, or it cannot answer questions about paragraphs.
+        DataError: there is no model, it is damaged, or it cannot answer questions about paragraphs.
     """
     from transformers import AutoModel
 
@@ -73,15 +76,23 @@ def load_model(
     elif source.count("/") != 1 or source.startswith((".", "~", "/")):
         raise DataError("no such folder", file=source, remedy="Give a folder, or owner/name")
     try:
-        loaded = AutoModel.from_pretrained(source, trust_remote_code=trust_remote_code, **options)
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        loaded, info = AutoModel.from_pretrained(
+            source, trust_remote_code=trust_remote_code, output_loading_info=True, **options
+        )
+    except ImportError:
+        raise
+    except Exception as error:  # damaged files make the libraries raise many kinds
         raise DataError(
             f"{unless_here(folder)}cannot be loaded ({_first_line(error)})",
-            file=source,
+            file=_damaged_file(folder) or source,
             remedy="Give the folder of a saved model, or a repository of this package's models",
         ) from error
     if not hasattr(loaded, "predict"):
         raise DataError(f"is a {type(loaded).__name__}, not a model of this package", file=source)
+    if not allow_missing:
+        _check_weights(loaded, info, source)
+        if folder.exists():
+            _check_tokenizer(loaded, folder)
     if device is not None:
         try:
             loaded.to(device)
@@ -90,6 +101,51 @@ def load_model(
                 f"is not available ({_first_line(error)})", field="device", remedy="Use cpu"
             ) from error
     return loaded.eval()
+
+
+def _check_weights(model: Any, info: Any, source: str) -> None:
+    """Raise for a model that would answer with random weights, or with none at all."""
+    remedy = "Copy the whole folder again; --allow-missing (allow_missing=True) loads it as it is"
+    missing = sorted(info["missing_keys"]) if isinstance(info, dict) else []
+    if missing and not hasattr(model, "peft_config"):
+        problem = f"{len(missing)} of the model's weights are missing, {missing[0]!r} for one"
+        raise DataError(problem, file=source, remedy=remedy)
+    for name, value in model.state_dict().items():
+        if value.is_floating_point() and bool(value.isnan().any()):
+            raise DataError(f"the weight {name!r} holds NaN", file=source, remedy=remedy)
+
+
+def _check_tokenizer(model: Any, folder: Path) -> None:
+    try:
+        model.own_tokenizer()
+    except ImportError:
+        raise
+    except Exception as error:  # the libraries raise many kinds
+        file = folder / "tokenizer.json"
+        problem = f"is damaged ({_first_line(error)})" if file.is_file() else "no such file"
+        remedy = "Copy the tokenizer's files from where the model was trained"
+        raise DataError(problem, file=file, remedy=remedy) from error
+
+
+def _damaged_file(folder: Path) -> Path | None:
+    """Return the file of a model's folder that cannot be read; None if each can by itself."""
+    import torch
+    from safetensors import safe_open
+    from transformers import AutoConfig, AutoModel
+
+    for path in sorted(folder.glob("*.safetensors")):
+        try:
+            with safe_open(path, "pt") as weights:
+                weights.keys()
+        except Exception:  # whatever the library raises
+            return path
+    if (folder / "config.json").is_file():
+        try:
+            with torch.device("meta"):
+                AutoModel.from_config(AutoConfig.from_pretrained(str(folder)))
+        except Exception:
+            return folder / "config.json"
+    return None
 
 
 def pipeline(task: str = "multihop-qa", model: Any = None, **options: Any) -> Any:

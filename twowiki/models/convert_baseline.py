@@ -8,6 +8,7 @@ and loss in it. Raises `DataError` for a file that is missing or does not fit.
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -139,6 +140,12 @@ def convert_checkpoint(
         DataError: a file is missing or does not fit the weights.
     """
     weights = convert_weights(read_checkpoint(checkpoint), checkpoint)
+    try:
+        model_of(weights)
+    except (ValueError, RuntimeError, IndexError, TypeError) as error:
+        problem = f"has tensors of other shapes ({str(error).splitlines()[0]})"
+        remedy = "Give the model.pt of the published baseline"
+        raise DataError(problem, file=checkpoint, remedy=remedy) from error
     word_list = read_index(words, len(weights["words.word_embeddings.weight"]))
     letters = read_index(characters, len(weights["words.char_embeddings.weight"]))
     names = read_index(relations, len(weights["relations.embeddings.weight"]))
@@ -155,19 +162,22 @@ def convert_checkpoint(
 
 def read_checkpoint(path: str) -> dict[str, Tensor]:
     """Read a state dict without running any code in it."""
-    import pickle
-
     existing_file(path, "Give the model.pt that the authors' training writes")
     try:
-        loaded = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # about pickles, which are refused anyway
+            loaded = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # damaged bytes make the reader raise many kinds
         raise DataError(
             f"cannot be read as a state dict ({type(error).__name__})",
             file=path,
             remedy="Only tensors are read: save `model.state_dict()`, not the model",
         ) from error
-    if not isinstance(loaded, dict) or not all(isinstance(v, Tensor) for v in loaded.values()):
-        raise DataError("is not a mapping from names to tensors", file=path)
+    if not isinstance(loaded, dict) or not all(
+        isinstance(name, str) and isinstance(value, Tensor) for name, value in loaded.items()
+    ):
+        remedy = "Save `model.state_dict()`, not the model"
+        raise DataError("is not a mapping from names to tensors", file=path, remedy=remedy)
     return loaded
 
 
@@ -176,8 +186,9 @@ def read_index(path: str, size: int) -> list[str]:
     existing_file(path, "Give the index file that the authors' preprocessing writes")
     try:
         index = json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise DataError(f"is not valid JSON: {error}", file=path) from error
+    except (ValueError, RecursionError) as error:
+        remedy = "Give the index file that the authors' preprocessing writes"
+        raise DataError(f"is not valid JSON: {error}", file=path, remedy=remedy) from error
     if not isinstance(index, dict) or not all(isinstance(v, int) for v in index.values()):
         raise DataError("is not an object from names to ids", file=path)
     names = {number: name for name, number in index.items()}

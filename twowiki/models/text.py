@@ -285,6 +285,7 @@ def without_markers(text: str) -> str:
     return text.replace(TITLE_START, " ").replace(TITLE_END, " ").strip()
 
 
+_INK = re.compile(r"\S")
 _END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s+[\"'“‘«(\[]*[^\W_])|\n+")
 _NEXT = re.compile(r"\s*[\"'“‘«(\[]*([^\W_][\w'’]*)")
 _LAST_WORD = re.compile(r"([^\W_][\w'’.&-]*)$")
@@ -348,7 +349,7 @@ def _spans_of_names(text: str, names: Sequence[str]) -> list[tuple[int, int]]:
 
 def _is_end(text: str, match: re.Match[str], masked: Sequence[tuple[int, int]]) -> bool:
     if match.group()[0] == "\n":
-        return match.end() < len(text) and bool(text[: match.start()].strip())
+        return match.end() < len(text) and bool(_INK.search(text, 0, match.start()))
     following = _NEXT.match(text, match.end())
     word = following[1] if following else ""
     starts = word in _STARTERS

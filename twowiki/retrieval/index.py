@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from twowiki._version import __version__
 from twowiki.errors import DataError
@@ -28,6 +32,7 @@ from twowiki.retrieval.sentence_store import PART_SIZE, PARTS_FILE, SentenceStor
 ENGINES = ("auto", "bm25s", "tantivy", "server")
 TANTIVY_FROM = 2_000_000  # sentences
 _FORMAT = 1
+_INDEX_AGAIN = "Remove the folder and index the corpus again"
 _MANIFEST, _SENTENCES = "manifest.json", "sentences"
 _LOCAL: dict[str, type[Bm25sEngine] | type[TantivyEngine]] = {
     "bm25s": Bm25sEngine,
@@ -107,12 +112,14 @@ class SentenceIndex:
     """
 
     def __init__(self, folder: Path, *, server: str = "") -> None:
+        self.folder = folder
         self.manifest = read_manifest(folder)
-        self.store = SentenceStore(folder / _SENTENCES)
-        if len(self.store) != self.manifest["sentences"]:
-            remedy = "Remove the folder and index the corpus again"
-            raise DataError("sentences are missing", file=folder, remedy=remedy)
-        self.engine = _open_engine(self.manifest, folder, server)
+        with _damage_named(folder):
+            self.store = SentenceStore(folder / _SENTENCES)
+            if len(self.store) != self.manifest["sentences"]:
+                parts = folder / _SENTENCES / PARTS_FILE
+                raise DataError("sentences are missing", file=parts, remedy=_INDEX_AGAIN)
+            self.engine = _open_engine(self.manifest, folder, server)
 
     @property
     def short_hash(self) -> str:
@@ -121,14 +128,47 @@ class SentenceIndex:
 
     def search(self, questions: list[str], k: int) -> list[list[RetrievedSentence]]:
         """Return the k best sentences of each question; fewer if fewer share a word with it."""
-        return [
-            [RetrievedSentence(one.number, one.score, self.store[one.number]) for one in found]
-            for found in self.engine.search(questions, k)
-        ]
+        with _damage_named(self.folder):
+            return [
+                [RetrievedSentence(one.number, one.score, self.store[one.number]) for one in found]
+                for found in self.engine.search(questions, k)
+            ]
 
     def close(self) -> None:
         """Close open files."""
         self.store.close()
+
+
+@contextmanager
+def _damage_named(folder: Path) -> Iterator[None]:
+    """Turn what the libraries raise about damaged files into one error that names the file."""
+    try:
+        yield
+    except (DataError, ImportError):
+        raise
+    except Exception as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        file = _damaged_file(folder)
+        if file is None and isinstance(error, OSError):
+            raise
+        problem = f"is damaged ({reason})"
+        raise DataError(problem, file=file or folder, remedy=_INDEX_AGAIN) from error
+
+
+def _damaged_file(folder: Path) -> Path | None:
+    """Return the file of an index that cannot be read; None if each can by itself."""
+    for path in sorted(path for path in folder.rglob("*.*") if path.is_file()):
+        try:
+            if path.suffix == ".npy":
+                np.load(path, mmap_mode="r")
+            elif path.suffix == ".json":
+                json.loads(path.read_bytes())
+            elif path.suffix == ".jsonl":
+                for line in path.read_bytes().splitlines():
+                    json.loads(line)
+        except (OSError, ValueError, EOFError):
+            return path
+    return None
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -147,7 +187,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         rules = manifest["format"], manifest["analyzer_version"]
     except (ValueError, KeyError, TypeError):
-        raise DataError("is not the manifest of an index", file=path) from None
+        problem = "is not the manifest of an index"
+        raise DataError(problem, file=path, remedy=_INDEX_AGAIN) from None
     if rules != (_FORMAT, ANALYZER_VERSION):
         problem = "was made under the rules of another version"
         raise DataError(problem, file=folder, remedy="Index the corpus again")

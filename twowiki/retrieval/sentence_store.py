@@ -106,8 +106,13 @@ class SentenceStore:
         if part not in self._open:
             if len(self._open) >= _OPEN_PARTS:
                 self._open.popitem(last=False)[1][0].close()
-            stream = (self.folder / f"{part:05}.txt").open("rb")
+            path = self.folder / f"{part:05}.txt"
             offsets = np.load(self.folder / f"{part:05}.offsets.npy", mmap_mode="r")
+            size = path.stat().st_size
+            if len(offsets) != self.parts[part]["sentences"] + 1 or int(offsets[-1]) != size:
+                remedy = "Remove the folder and index the corpus again"
+                raise DataError("the file has another length", file=path, remedy=remedy)
+            stream = path.open("rb")
             self._open[part] = stream, offsets
         self._open.move_to_end(part)
         return self._open[part]

@@ -1,0 +1,195 @@
+"""A damaged model, checkpoint or index ends in one sentence that names the file."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from twowiki import load_model
+from twowiki.cli.main import main
+from twowiki.errors import DataError
+from twowiki.retrieval.corpora import SentenceCorpus
+from twowiki.retrieval.index import IndexSettings, SentenceIndex, build_index
+
+SAVED = Path(__file__).parents[1] / "compat"
+WEIGHTS = "model.safetensors"
+PARTS = ("config.json", WEIGHTS, "tokenizer.json", "tokenizer_config.json")
+
+
+def model_copy(kind: str, folder: Path) -> Path:
+    folder.mkdir()
+    for name in PARTS:
+        if (SAVED / kind / name).is_file():
+            shutil.copyfile(SAVED / kind / name, folder / name)
+    return folder
+
+
+def with_weights(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        weights = load_file(folder / WEIGHTS)
+        change(weights)
+        save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
+
+    return damage
+
+
+def with_config(**values: Any) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | values))
+
+    return damage
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def drop_first(weights: dict[str, Any]) -> None:
+    del weights[min(weights)]
+
+
+def spoil_first(weights: dict[str, Any]) -> None:
+    weights[min(weights)].view(-1)[0] = float("nan")
+
+
+def spoil_all(weights: dict[str, Any]) -> None:
+    for value in weights.values():
+        value.fill_(float("nan"))
+
+
+WEIGHT_FAULTS = {
+    "lacks a weight": (with_weights(drop_first), "weights are missing"),
+    "one NaN": (with_weights(spoil_first), "holds NaN"),
+    "all NaN": (with_weights(spoil_all), "holds NaN"),
+}
+FAULTS: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "cut weights": (lambda folder: cut(folder / WEIGHTS), f"{WEIGHTS}: cannot be loaded"),
+    "no weights": (lambda folder: (folder / WEIGHTS).unlink(), "cannot be loaded"),
+    "a pickle": (
+        lambda folder: (folder / WEIGHTS).write_bytes(pickle.dumps({"a": 1})),
+        f"{WEIGHTS}: cannot be loaded",
+    ),
+    "no tokenizer": (
+        lambda folder: [(folder / name).unlink() for name in PARTS[2:]],
+        "tokenizer.json: no such file",
+    ),
+    "an empty tokenizer": (
+        lambda folder: (folder / "tokenizer.json").write_text("{}"),
+        "tokenizer.json: is damaged",
+    ),
+    "config is a list": (
+        lambda folder: (folder / "config.json").write_text("[]"),
+        "config.json: cannot be loaded",
+    ),
+    "cut config": (lambda folder: cut(folder / "config.json"), "config.json: cannot be loaded"),
+    "text for a number": (with_config(hidden_size="x"), "config.json: cannot be loaded"),
+    "number for a list": (with_config(relations=5), "config.json: cannot be loaded"),
+} | WEIGHT_FAULTS
+
+
+def cases() -> list[Any]:
+    return [
+        pytest.param(kind, fault, id=f"{kind}, {fault}")
+        for kind in ("baseline", "encoder")
+        for fault in FAULTS
+        if not (kind == "encoder" and fault == "text for a number")
+    ]
+
+
+@pytest.mark.parametrize(("kind", "fault"), cases())
+def test_a_damaged_model_is_named(tmp_path: Path, kind: str, fault: str):
+    folder = model_copy(kind, tmp_path / "model")
+    damage, words = FAULTS[fault]
+    damage(folder)
+    with pytest.raises(DataError, match=words) as raised:
+        load_model(folder)
+    assert str(folder) in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("fault", WEIGHT_FAULTS)
+def test_what_is_missing_can_be_allowed(tmp_path: Path, fault: str):
+    folder = model_copy("baseline", tmp_path / "model")
+    WEIGHT_FAULTS[fault][0](folder)
+    assert load_model(folder, allow_missing=True).config.model_type == "twowiki_baseline"
+
+
+@pytest.mark.parametrize("fault", ["lacks a weight", "cut weights", "an empty tokenizer"])
+def test_predict_ends_in_one_sentence(
+    tmp_path: Path, fault: str, capsys: pytest.CaptureFixture[str]
+):
+    folder = model_copy("baseline", tmp_path / "model")
+    FAULTS[fault][0](folder)
+    record = {"_id": "a", "question": "Who?", "answer": "Oru", "type": "inference",
+              "context": [["Oru", ["Oru is."]]], "supporting_facts": [["Oru", 0]],
+              "evidences": []}  # fmt: skip
+    (tmp_path / "dev.json").write_text(json.dumps([record]))
+    files = [str(tmp_path / "dev.json"), str(tmp_path / "out.json")]
+    capsys.readouterr()
+    assert main(["predict", str(folder), *files]) == 2
+    last = capsys.readouterr().err.strip().splitlines()[-1]
+    assert last.startswith(f"twowiki predict: {folder}")
+    assert not (tmp_path / "out.json").exists()
+    if fault == "lacks a weight":
+        assert main(["predict", "--allow-missing", str(folder), *files]) == 0
+
+
+JUNK: dict[str, Callable[[Path], Any]] = {
+    "letters": lambda path: path.write_bytes(b"abc" * 100),
+    "nothing": lambda path: path.write_bytes(b""),
+    "numbers for names": lambda path: torch.save({1: torch.zeros(2)}, path),
+    "a list": lambda path: torch.save([torch.zeros(2)], path),
+    "a pickle": lambda path: path.write_bytes(pickle.dumps({"a": 1})),
+}
+
+
+@pytest.mark.parametrize("junk", JUNK)
+def test_junk_is_no_checkpoint(tmp_path: Path, junk: str, capsys: pytest.CaptureFixture[str]):
+    checkpoint = tmp_path / "model.pt"
+    JUNK[junk](checkpoint)
+    indexes = [str(tmp_path / name) for name in ("words", "characters", "relations")]
+    for index in indexes:
+        Path(index).write_text("{}")
+    names = ("--word_index", "--char_index", "--relation_index")
+    flags = [part for pair in zip(names, indexes, strict=True) for part in pair]
+    code = main(["convert-baseline", str(checkpoint), str(tmp_path / "out"), *flags])
+    error = capsys.readouterr().err
+    assert code == 2
+    assert str(checkpoint) in error
+    assert error.count("\n") == 1
+
+
+@pytest.fixture(scope="module")
+def index_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("index")
+    words = [f"word{number} lake river city{number % 7} and more" for number in range(400)]
+    (folder / "corpus.txt").write_text("".join(f"The {text}.\n" for text in words))
+    corpus = SentenceCorpus([folder / "corpus.txt"])
+    build_index(corpus, folder / "index", IndexSettings(engine="bm25s"))
+    return folder / "index"
+
+
+def test_every_cut_file_of_an_index_is_named(tmp_path: Path, index_folder: Path):
+    errors = []
+    for path in sorted(file for file in index_folder.rglob("*.*") if file.is_file()):
+        name = path.relative_to(index_folder)
+        folder = tmp_path / str(name).replace("/", "-")
+        shutil.copytree(index_folder, folder)
+        cut(folder / name)
+        try:
+            with closing(SentenceIndex(folder)) as index:
+                index.search(["lake river"], 5)
+        except DataError as error:
+            errors.append((str(folder / name), str(error)))
+    assert len(errors) >= 7
+    assert [error for name, error in errors if name not in error or "\n" in error] == []
