@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import pickle
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -244,41 +241,6 @@ def test_the_encoder_pickles_and_hashes_the_same_in_every_process(tmp_path: Path
     again = pickle.loads(pickle.dumps(encoder))
     (first,), (second,) = encoder.encode(GOLD_Q1), again.encode(GOLD_Q1)
     assert all(numpy.array_equal(a, b) for a, b in zip(first, second, strict=True))
-
-
-@pytest.mark.slow
-def test_features_are_the_same_whatever_the_number_of_processes(tmp_path: Path) -> None:
-    """`map` with one and two processes agrees, and a second process finds the cache."""
-    code = (
-        "import sys, datasets\n"
-        "from datasets.fingerprint import Hasher\n"
-        "from tests.small_model import examples, setting, with_vocabulary\n"
-        "from twowiki.training.mapping import EncodeRows\n"
-        "from twowiki.data.schema import to_row\n"
-        "encode = EncodeRows(*with_vocabulary(setting(), examples()))\n"
-        "rows = datasets.Dataset.from_json(sys.argv[1], cache_dir=sys.argv[2])\n"
-        "options = dict(batched=True, remove_columns=rows.column_names)\n"
-        "one = rows.map(encode, **options)\n"
-        "two = rows.map(encode, num_proc=2, **options)\n"
-        "assert one.to_dict() == two.to_dict() and len(one) == 7\n"
-        "print(Hasher.hash(encode), sorted(f['filename'] for f in one.cache_files))\n"
-    )
-    from twowiki.data.schema import to_row
-
-    path = tmp_path / "rows.jsonl"
-    lines = [json.dumps(to_row(example)) for example in examples()[:7]]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    outputs = []
-    for _ in range(2):
-        done = subprocess.run(
-            [sys.executable, "-c", code, str(path), str(tmp_path / "cache")],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=300,
-        )
-        outputs.append(done.stdout)
-    assert outputs[0] == outputs[1]
 
 
 @pytest.fixture(scope="module")

@@ -223,7 +223,7 @@ def test_what_a_science_run_reads(tmp_path: Path) -> None:
         tmp_path / "q.jsonl",
         [{"question_id": "a", "query": "question_options", "sentences": ["one"]}],
     )
-    with pytest.raises(DataError, match="give the answer away"):
+    with pytest.raises(DataError, match="reveal the answer"):
         read_splits(
             config(train_file=str(train), validation_file=str(dev), contexts=[str(optioned)])
         )
