@@ -159,7 +159,7 @@ def bench_run(count: int, samples: int, folder: Path) -> float:
         f"{seconds:.0f} s, {cpu:.0f} CPU s, peak {peak:.2f} GB"
     )
     stages = []
-    for path in sorted((folder / "out" / "work").glob("*/_manifest.json")):
+    for path in sorted((folder / "out" / "work" / ".twowiki").glob("*/_manifest.json")):
         manifest = json.loads(path.read_text("utf-8"))
         stages.append(f"{manifest['stage']} {manifest['seconds']}")
     print("  seconds: " + ", ".join(stages), flush=True)

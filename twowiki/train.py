@@ -18,7 +18,8 @@ from tqdm import tqdm
 from twowiki.io.arguments import to_dict
 from twowiki.io.failures import run_guarded
 from twowiki.io.files import write_json
-from twowiki.training import checkpoint_files, checkpoints, reports
+from twowiki.io.ownership import OwnedFolder
+from twowiki.training import checkpoint_files, checkpoints, output_folder, reports
 from twowiki.training.checkpoints import RunState
 from twowiki.training.loop import (
     CpuClock,
@@ -66,7 +67,7 @@ def run(arguments: list[str]) -> int:
     """Read the settings, and train with batches as large as the memory allows."""
     config = read_settings(arguments)
     config.check()
-    checkpoints.check_output(config)
+    output_folder.check_output(config)
     from accelerate.utils import find_executable_batch_size
     from transformers.utils.logging import disable_progress_bar
 
@@ -75,7 +76,8 @@ def run(arguments: list[str]) -> int:
     if not sys.stderr.isatty():
         disable_progress_bar()  # type: ignore[no-untyped-call]
     size = config.per_device_train_batch_size
-    find_executable_batch_size(train, starting_batch_size=size)(config)
+    with output_folder.held_output(config):
+        find_executable_batch_size(train, starting_batch_size=size)(config)
     return 0
 
 
@@ -141,7 +143,6 @@ def start(batch_size: int, config: TrainingSettings) -> Run:
     if checkpoint:
         checkpoints.check_same_run(checkpoint, config, identity)
     if accelerator.is_main_process and not checkpoint:
-        checkpoints.remove_outputs(config.output_dir)
         write_json(Path(config.output_dir) / "config.json", to_dict(config))
     set_seed(config.seed, device_specific=True)
     model = task.build_model()
@@ -237,6 +238,7 @@ def evaluate(run: Run) -> None:
         output = Path(config.output_dir)
         checkpoints.save_model(accelerator, run.model, task.save, output / "best")
         result.files["scores.json"] |= {"step": state.step}
+        OwnedFolder(output).claim(*result.files)
         for name, content in result.files.items():
             write_json(output / name, content)
     accelerator.wait_for_everyone()
@@ -268,6 +270,7 @@ def finish(run: Run) -> None:
     }
     write_json(output / "report.json", report)
     reports.draw_curves(state.history, output / "curves.png", config.metric_for_best_model)
+    OwnedFolder(output).claim("best/README.md")
     write_model_card(output / "best", report)
     print(run.task.summary(scores, report))
 

@@ -48,6 +48,7 @@ def test_plain_parquet_with_card_and_aliases(tmp_path: Path, records: Records) -
     assert card["license"] == "apache-2.0"
     assert [split["num_examples"] for split in card["dataset_info"][0]["splits"]] == [5, 3, 3]
     assert sorted(path.name for path in out.iterdir()) == [
+        ".twowiki.json",
         "README.md",
         "data_ids_april7",
         "id_aliases.json",

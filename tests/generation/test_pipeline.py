@@ -62,7 +62,7 @@ def test_the_small_world_gives_these_samples(whole: Path):
 
 
 def test_the_contracts_of_the_tables_hold(whole: Path):
-    tables = tables_in(sorted((whole / "out" / "work").glob("*")))
+    tables = tables_in(sorted((whole / "out" / "work" / ".twowiki").glob("*/")))
     assert set(UNIQUE) <= set(tables)
     assert broken_contracts(tables) == []
     assert broken_contracts(tables | {"linked": tables["duplicates"]}) != []
@@ -219,7 +219,9 @@ def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path):
     for done in range(9):
         # Kill inside the stage after `done` finished ones, then let the next loop go on.
         run = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        while run.poll() is None and len(list(killed.glob("work/*/_manifest.json"))) < done:
+        while (
+            run.poll() is None and len(list(killed.glob("work/.twowiki/*/_manifest.json"))) < done
+        ):
             time.sleep(0.005)
         time.sleep(0.03 if done % 2 else 0.0)
         if run.poll() is None:
@@ -232,7 +234,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path):
 
 
 def test_a_second_run_does_nothing_again(drawn: Path):
-    manifests = sorted((drawn / "out" / "work").glob("*/_manifest.json"))
+    manifests = sorted((drawn / "out" / "work" / ".twowiki").glob("*/_manifest.json"))
     times = [path.stat().st_mtime_ns for path in manifests]
     data = (drawn / "out" / "train.json").read_bytes()
     make(WORLD_DUMPS, drawn, limit_per_type=20, seed="7", title_case="paper")

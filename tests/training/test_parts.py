@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from tests.small_model import GOLD_Q1, examples, model_and_windows, setting, with_vocabulary
 from tests.tiny_data import tiny_examples, tiny_files
 from twowiki.errors import DataError
+from twowiki.io.ownership import OwnedFolder
 from twowiki.models.processing_baseline import BaselineCollator, BaselineProcessor
 from twowiki.training import checkpoints, data, reports, vocabulary
 from twowiki.training import loop as optimization
@@ -330,11 +331,17 @@ def test_a_loss_that_is_no_number_stops_with_the_step() -> None:
         check_finite(accelerator, torch.tensor(float("nan")), 7)
 
 
-def test_unfinished_and_strange_folders_are_no_checkpoints(tmp_path: Path) -> None:
+def test_only_checkpoints_of_the_run_count(tmp_path: Path) -> None:
     folder = tmp_path / "checkpoints"
     for name in ("step_2", "step_10", "step_9.tmp", "step_x", "notes"):
         (folder / name).mkdir(parents=True)
+        (folder / name / "run.json").write_text("{}")
     (folder / "step_11").write_text("a file")
+    for name in ("step_2", "step_10"):
+        (tmp_path / "aside").mkdir()
+        (tmp_path / "aside" / "run.json").write_text("{}")
+        (folder / name / "run.json").unlink()
+        OwnedFolder(tmp_path).put(tmp_path / "aside", f"checkpoints/{name}")
     found = [path.name for path in checkpoints.list_checkpoints(str(tmp_path))]
     assert found == ["step_2", "step_10"]
 

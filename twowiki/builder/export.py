@@ -6,6 +6,7 @@ is finished; an interrupted export resumes. The same source and options give the
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 import sys
@@ -21,8 +22,9 @@ from twowiki.builder.fingerprint import cache_key
 from twowiki.data.schema import SPLITS
 from twowiki.data.splits import EXPORT_MARK, guess_config
 from twowiki.errors import DataError
-from twowiki.io.files import replacing
+from twowiki.io.files import replacing, sha256_of
 from twowiki.io.journal import Journal
+from twowiki.io.ownership import OwnedFolder
 from twowiki.io.stages import run_stage
 
 ROW_GROUP = 1000  # rows; what a streaming reader holds at once
@@ -83,7 +85,7 @@ def export(
 
         counts = run_stage(place.partial, key, write, keep_partial=True, quiet=True)
         place.swap()
-        _copy_aliases(Path(source), Path(out))
+        _copy_aliases(Path(source), Path(out), config)
         write_dataset_card(out)
     return counts
 
@@ -243,18 +245,38 @@ def _finish(partial: Path) -> None:
             path.rename(partial / f"{split}-{number:05d}-of-{len(shards):05d}.parquet")
 
 
-def _copy_aliases(source: Path, out: Path) -> None:
-    """Copy the release's alias file beside the shards; the metric reads it there."""
+def _copy_aliases(source: Path, out: Path, config: str) -> None:
+    """Copy the release's alias file beside the shards, where the metric reads it.
+
+    One that an earlier export of this config left goes; one of others is never replaced.
+    """
+    owned, path = OwnedFolder(out), out / ALIASES
+    with _aliases_of(source) as stream:
+        digest = stream and hashlib.file_digest(stream, "sha256").hexdigest()
+    if digest is None:
+        if owned.lists(ALIASES) and owned.mark().get("identity") == {ALIASES: config}:
+            owned.discard(ALIASES)
+    elif not (path.is_file() and sha256_of(path) == digest):
+        owned.claim(ALIASES)
+        if owned.mark().get("command") in ("", "export"):
+            owned.identify("export", {ALIASES: config})
+        with _aliases_of(source) as stream, replacing(path, "wb") as target:
+            shutil.copyfileobj(stream, target)
+
+
+@contextmanager
+def _aliases_of(source: Path) -> Iterator[Any]:
+    """Open a source's alias file; None without one."""
     from twowiki.io.archives import open_named
 
     if (source / ALIASES).is_file():
-        with open(source / ALIASES, "rb") as stream, replacing(out / ALIASES, "wb") as target:
-            shutil.copyfileobj(stream, target)
+        with open(source / ALIASES, "rb") as stream:
+            yield stream
     elif source.is_file() and source.suffix == ".zip":
-        with open_named(source, ALIASES) as stream:
-            if stream is not None:
-                with replacing(out / ALIASES, "wb") as target:
-                    shutil.copyfileobj(stream, target)
+        with open_named(source, ALIASES) as member:
+            yield member
+    else:
+        yield None
 
 
 def _bar(stream: Iterable[Any], split: str) -> Iterator[Any]:

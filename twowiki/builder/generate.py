@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-from dataclasses import fields
+from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twowiki.data.schema import DEFAULT_CONFIG
+from twowiki.io.ownership import MARK, open_folder
 
 if TYPE_CHECKING:
     from twowiki.generation.settings import GenerateConfig, Resources
@@ -47,12 +47,18 @@ def generate_files(config: GenerateConfig, out: Path, resources: Resources) -> d
     from twowiki.builder.export import export
     from twowiki.generation.pipeline import run_pipeline
 
-    report = run_pipeline(config, out, resources)
-    target = out / PARQUET
-    if target.exists():
-        shutil.rmtree(target)
-    if report["samples"]:
-        export(out, target, config=DEFAULT_CONFIG)
+    inputs = [path for path in (config.wikidata, config.paragraphs) if path is not None]
+    resources = replace(resources, work=resources.work or out / "work")
+    with (
+        open_folder(
+            out, "generate", config.to_dict(), restart=resources.restart, inputs=inputs
+        ) as owned,
+        owned.staged() as aside,
+    ):
+        report = run_pipeline(config, aside, resources)
+        if report["samples"]:
+            export(aside, aside / PARQUET, config=DEFAULT_CONFIG)
+            (aside / PARQUET / MARK).unlink(missing_ok=True)  # one mark lists all files
     return report
 
 
@@ -66,7 +72,7 @@ def make_world(out: str | PathLike[str], **settings: Any) -> dict[str, Any]:
     Raises:
         DataError: a setting that is unknown or out of range.
     """
-    from twowiki.worlds.dumps import write_world
+    from twowiki.worlds.dataset import write_dumps
     from twowiki.worlds.settings import make_world_config
 
-    return write_world(make_world_config(settings), Path(out))
+    return write_dumps(make_world_config(settings), Path(out))

@@ -13,6 +13,7 @@ from typing import Any
 from twowiki.errors import DataError, existing_file
 from twowiki.generation.settings import GenerateConfig, Resources
 from twowiki.io.arguments import argument, positional, settings_of
+from twowiki.io.ownership import check_owner
 from twowiki.worlds.settings import WorldConfig, parse_world
 
 TIERS = (
@@ -31,7 +32,7 @@ class GenerateCommand(GenerateConfig, Resources):
 
     DIR gets train.json, dev.json and test.json in the authors' format, id_aliases.json,
     report.html, report.json, provenance.jsonl and a Parquet folder. Run it again after an
-    interruption: it continues.
+    interruption: it continues. Files of others in DIR are never replaced: DIR is refused.
     """
 
     world: str | None = argument(
@@ -45,9 +46,9 @@ class GenerateCommand(GenerateConfig, Resources):
     def run(self) -> int:
         from twowiki.builder.generate import generate_files
 
-        work = self.work or self.out / "work"
+        check_owner(self.out, "generate")
         world = None if self.world is None else parse_world(self.world)
-        wikidata, paragraphs = self._dumps(world, work)
+        wikidata, paragraphs = self._dumps(world)
         config = settings_of(GenerateConfig, self, wikidata=wikidata, paragraphs=paragraphs)
         report = generate_files(config, self.out, settings_of(Resources, self))
         _print_counts(config, report)
@@ -61,14 +62,15 @@ class GenerateCommand(GenerateConfig, Resources):
             print("no sample passed: the report has the reasons", file=sys.stderr)
         return 0 if report["samples"] else 1
 
-    def _dumps(self, world: WorldConfig | None, work: Path) -> tuple[Path, Path]:
+    def _dumps(self, world: WorldConfig | None) -> tuple[Path, Path]:
         """Return the dumps; those of a world are written first."""
         if world is not None:
+            from twowiki.generation.run import stages_folder
             from twowiki.worlds.dataset import prepare_dumps
 
             if self.wikidata or self.paragraphs:
                 raise DataError("--world and dumps exclude each other", remedy="Use one of them")
-            return prepare_dumps(world, work / "world")
+            return prepare_dumps(world, stages_folder(self.out, self.work) / "world")
         if self.wikidata is None or self.paragraphs is None:
             remedy = "Set --wikidata and --paragraphs, or --world for a fictional world"
             raise DataError("there are no dumps", remedy=remedy)
@@ -115,11 +117,11 @@ class WorldCommand(WorldConfig):
 
             print(render_difficulty(measure_difficulty(read_gold_examples(self.difficulty))))
             return 0
-        from twowiki.worlds.dumps import write_world
+        from twowiki.worlds.dataset import write_dumps
 
         if self.out is None:
             raise DataError("--out is required", remedy="Name the folder: --out DIR")
-        report = write_world(settings_of(WorldConfig, self), self.out)
+        report = write_dumps(settings_of(WorldConfig, self), self.out)
         counts = report["counts"]
         print(
             f"{counts['entities']:,} entities, {counts['pages']:,} pages, "

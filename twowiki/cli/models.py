@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -94,9 +94,18 @@ def _predict_windows(options: PredictOptions) -> int:
         finished = True
     finally:
         if finished or not done.records:
-            shutil.rmtree(folder)
+            _remove_parts(folder)
     print(f"{options.out}: {count} predictions", file=sys.stderr)
     return 0
+
+
+def _remove_parts(folder: Path) -> None:
+    """Remove a run's parts, and their folder unless it holds anything else."""
+    for path in folder.iterdir():
+        if path.name == "run.jsonl" or (path.suffix == ".json" and path.stem.isdecimal()):
+            path.unlink()
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def _batched(examples: Iterator[Any], size: int) -> Iterator[list[Any]]:

@@ -37,10 +37,11 @@ from twowiki.generation.queries import (
     write_dates,
     write_rules,
 )
-from twowiki.generation.run import GenerationRun, make_engine
+from twowiki.generation.run import GenerationRun, make_engine, stages_folder
 from twowiki.generation.sampling import make_contexts, make_samples, make_splits
 from twowiki.generation.settings import GenerateConfig, Resources
 from twowiki.generation.tables import count_rows, parquet_files
+from twowiki.io.ownership import open_folder
 from twowiki.io.stages import fingerprint_of, key_of
 
 _ALL = 1 << 40
@@ -58,9 +59,12 @@ def run_pipeline(config: GenerateConfig, out: Path, resources: Resources) -> dic
         raise DataError("no dumps", remedy="Set --wikidata and --paragraphs.")
     existing_file(config.wikidata, "Set --wikidata to a Wikidata JSON dump.")
     files, form = paragraph_files(config.paragraphs)
-    work = resources.work or out / "work"
-    work.mkdir(parents=True, exist_ok=True)
-    with closing(make_engine(resources, work)) as engine:
+    work = stages_folder(out, resources.work)
+    inputs = [config.wikidata, *files]
+    with (
+        open_folder(work, "generate", {}, restart=resources.restart, inputs=inputs),
+        closing(make_engine(resources, work)) as engine,
+    ):
         run = GenerationRun(config, resources, work, engine)
         _read_dumps(run, config.wikidata, files, form)
         _select(run)

@@ -10,12 +10,19 @@ from twowiki.generation.engines import DuckDBEngine, QueryEngine, SparkEngine, q
 from twowiki.generation.queries import Tables, tables_in
 from twowiki.generation.settings import GENERATION_VERSION, GenerateConfig, Resources
 from twowiki.generation.tables import read_rows, table_sizes
+from twowiki.io.ownership import OWN, OwnedFolder
 from twowiki.io.stages import key_of, run_stage
+
+
+def stages_folder(out: Path, work: Path | None) -> Path:
+    """Return the folder of a run's stages: ours alone, in its work folder."""
+    return (work or out / "work") / OWN
 
 
 def make_engine(resources: Resources, work: Path) -> QueryEngine:
     """Return the engine of the resources; it starts with its first query."""
     scratch = work / "scratch"
+    OwnedFolder(work).claim("scratch/")
     if resources.engine == "spark":
         return SparkEngine(scratch, master=resources.master, memory=resources.memory)
     return DuckDBEngine(scratch, memory=resources.memory, threads=resources.workers)
@@ -61,6 +68,7 @@ class GenerationRun:
         }
         self.key = key_of(parts | {"after": self.key if after is None else after})
         folder = self.work / name
+        OwnedFolder(self.work).claim(f"{name}/")
         self.counts[name] = run_stage(
             folder, self.key, make, keep_partial=keep_partial, describe=self._describe
         )

@@ -20,6 +20,7 @@ from twowiki.data.relations import P
 from twowiki.data.sources import read_raw
 from twowiki.errors import DataError
 from twowiki.generation.outputs import PROVENANCE, SPLIT_FILES
+from twowiki.generation.run import stages_folder
 from twowiki.generation.sampling import read_json_lines
 from twowiki.generation.tables import digest_rows, parquet_files, read_rows
 from twowiki.io.files import sha256_of
@@ -29,6 +30,7 @@ from twowiki.models.text import bare_title
 _COMPARED = ("train.json", "dev.json", "test.json", "id_aliases.json", PROVENANCE, "report.json",
          "report.html")  # fmt: skip
 _SHOWN = 5
+_STAGES = stages_folder(Path(), None)  # below a run's folder
 # `dates` has a date once per part, and engines cut different parts; `days` has it once.
 _UNCOMPARED = {"dates"}
 
@@ -65,13 +67,14 @@ def compare_runs(one: Path, two: Path) -> Iterator[RunDifference]:
     yield RunDifference("parquet", parquet[0] == parquet[1])
     stages = sorted(_stages(one) & _stages(two))
     for stage in stages:
-        for table in sorted(_tables(one / "work" / stage) & _tables(two / "work" / stage)):
-            path = Path("work") / stage / table
-            yield RunDifference(str(path), digest_rows(one / path) == digest_rows(two / path))
+        for table in sorted(_tables(one / _STAGES / stage) & _tables(two / _STAGES / stage)):
+            path = _STAGES / stage / table
+            equal = digest_rows(one / path) == digest_rows(two / path)
+            yield RunDifference(f"work/{stage}/{table}", equal)
 
 
 def _stages(run: Path) -> set[str]:
-    return {path.parent.name for path in (run / "work").glob(f"*/{MANIFEST}")}
+    return {path.parent.name for path in (run / _STAGES).glob(f"*/{MANIFEST}")}
 
 
 def _tables(stage: Path) -> set[str]:
@@ -135,7 +138,7 @@ class Recovered:
                 file=out,
                 remedy="GenerationRun `twowiki generate --out` first.",
             )
-        self.out, self.work = out, work or out / "work"
+        self.out, self.work = out, stages_folder(out, work)
         if not (self.work / "samples" / "dropped.jsonl").is_file():
             raise DataError(
                 "the stages of the run are missing",

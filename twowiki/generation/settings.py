@@ -144,6 +144,7 @@ class Resources:
         "2GB", "the engine's memory limit; more is put on disk", metavar="SIZE", group="resources"
     )
     master: str = argument("local[2]", "Spark's master", metavar="URL", group="resources")
+    restart: bool = argument(False, "discard the run that the folders hold", group="resources")
 
     def __post_init__(self) -> None:
         check_values(self)

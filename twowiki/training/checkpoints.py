@@ -2,13 +2,12 @@
 
 `step_N/` holds accelerate's state (weights, optimizer, random states of each process), the run's
 own state, its settings, and the model as a folder that loads on its own. A checkpoint of another
-data set or of other settings is refused, and so is a new run in the folder of an older one.
+data set or of other settings is refused.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -18,6 +17,7 @@ from typing import Any
 from twowiki.errors import DataError
 from twowiki.io.arguments import to_dict
 from twowiki.io.files import write_json
+from twowiki.io.ownership import OWN, OwnedFolder
 from twowiki.training.checkpoint_files import file_sizes, read_checkpoint_run
 from twowiki.training.settings import TrainingSettings
 
@@ -30,7 +30,6 @@ FREE_TO_CHANGE = frozenset(
     "ceiling_examples early_stopping_patience data_dir train_file validation_file arc contexts "
     "mc_contexts contamination".split()
 )
-OUTPUTS = ("best", "checkpoints", "report.json", "scores.json", "curves.png")  # of a run
 
 
 @dataclass
@@ -79,44 +78,43 @@ def save_checkpoint(
     identity: dict[str, Any],
 ) -> Path:
     """Save a checkpoint of this step, then remove those over the limit. All processes call this."""
-    folder = Path(config.output_dir) / "checkpoints"
-    target, aside = folder / f"step_{state.step}", folder / f"step_{state.step}.tmp"
+    owned = OwnedFolder(Path(config.output_dir))
+    target, aside = f"checkpoints/step_{state.step}", owned.path / OWN / "checkpoint"
     if accelerator.is_main_process:
+        owned.claim(f"{OWN}/")
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir(parents=True)
     accelerator.wait_for_everyone()
     accelerator.save_state(str(aside))
     accelerator.wait_for_everyone()
     if accelerator.is_main_process:
-        save_model(accelerator, model, save, aside / "model")
+        save(accelerator.unwrap_model(model, keep_torch_compile=False), aside / "model")
         run = {**identity, "config": to_dict(config), "files": file_sizes(aside)}
         write_json(aside / "run.json", run)
-        shutil.rmtree(target, ignore_errors=True)
-        os.replace(aside, target)
+        owned.put(aside, target)
         if config.save_total_limit > 0:
             for old in list_checkpoints(config.output_dir)[: -config.save_total_limit]:
-                shutil.rmtree(old)
+                owned.discard(f"checkpoints/{old.name}")
     accelerator.wait_for_everyone()
-    return target
+    return owned.path / target
 
 
 def save_model(accelerator: Any, model: Any, save: SaveModel, folder: Path) -> None:
-    """Save a model as a folder of its own, written aside and then renamed."""
-    aside = folder.with_name(f".{folder.name}.tmp")
+    """Save a model as a folder of its own in the run's folder, written aside and then renamed."""
+    owned = OwnedFolder(folder.parent)
+    aside = owned.path / OWN / folder.name
+    owned.claim(f"{OWN}/")
     shutil.rmtree(aside, ignore_errors=True)
     save(accelerator.unwrap_model(model, keep_torch_compile=False), aside)
-    shutil.rmtree(folder, ignore_errors=True)
-    os.replace(aside, folder)
+    owned.put(aside, folder.name)
 
 
 def list_checkpoints(output_dir: str) -> list[Path]:
-    """Return a run's finished checkpoints, the oldest first; other files there are ignored."""
-    found = [
-        path
-        for path in (Path(output_dir) / "checkpoints").glob("step_*")
-        if path.is_dir() and path.name.removeprefix("step_").isdigit()
-    ]
-    return sorted(found, key=lambda path: int(path.name.removeprefix("step_")))
+    """Return a run's finished checkpoints in the order of writing; nothing unmarked counts."""
+    owned = OwnedFolder(Path(output_dir))
+    names = [name.split("/") for name in owned.names() if name.endswith("/run.json")]
+    found = [owned.path / parts[0] / parts[1] for parts in names if parts[0] == "checkpoints"]
+    return [path for path in found if (path / "run.json").is_file()]
 
 
 def find_checkpoint(config: TrainingSettings) -> Path | None:
@@ -134,30 +132,6 @@ def find_checkpoint(config: TrainingSettings) -> Path | None:
             remedy="Name a folder such as runs/baseline/checkpoints/step_100, or `auto`",
         )
     return path
-
-
-def check_output(config: TrainingSettings) -> None:
-    """Raise where a new run would write over an older one."""
-    if config.overwrite_output_dir or config.resume_from_checkpoint:
-        return
-    output = Path(config.output_dir)
-    if (output / "report.json").is_file() or list_checkpoints(config.output_dir):
-        raise DataError(
-            "holds a run already",
-            file=output,
-            field="output_dir",
-            remedy="Continue it with --resume_from_checkpoint auto, replace it with "
-            "--overwrite_output_dir, or choose another folder",
-        )
-
-
-def remove_outputs(output_dir: str) -> None:
-    """Remove what an earlier run left in a folder."""
-    for name in OUTPUTS:
-        path = Path(output_dir) / name
-        if path.is_dir():
-            shutil.rmtree(path)
-        path.unlink(missing_ok=True)
 
 
 def find_saved_model(config: TrainingSettings) -> Path | None:

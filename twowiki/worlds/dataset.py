@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from twowiki.errors import DataError
+from twowiki.io.ownership import open_folder
 from twowiki.io.stages import key_of, run_stage
 from twowiki.worlds.settings import OPTION_NAMES, WorldConfig, make_world_config
 
@@ -79,9 +80,10 @@ def world_files(options: Mapping[str, Any], cache: Path, code: str) -> dict[str,
 
 def _generate(world: WorldConfig, options: Mapping[str, Any], out: Path) -> dict[str, Any]:
     from twowiki.generation.pipeline import run_pipeline
+    from twowiki.generation.run import stages_folder
     from twowiki.generation.settings import GenerateConfig, Resources
 
-    wikidata, paragraphs = prepare_dumps(world, out / "work" / "world")
+    wikidata, paragraphs = prepare_dumps(world, stages_folder(out, None) / "world")
     config = GenerateConfig(wikidata=wikidata, paragraphs=paragraphs, seed=world.seed, **options)
     # One process: another would run the caller's script again, if that has no main guard.
     report = run_pipeline(config, out, Resources(workers=1))
@@ -97,7 +99,7 @@ def _generate(world: WorldConfig, options: Mapping[str, Any], out: Path) -> dict
 
 def prepare_dumps(config: WorldConfig, folder: Path) -> tuple[Path, Path]:
     """Write a world's dumps into a folder, unless they are there; return their paths."""
-    from twowiki.worlds.dumps import PARAGRAPHS, REPORT, WIKIDATA, write_world
+    from twowiki.worlds.dumps import PARAGRAPHS, REPORT, WIKIDATA
 
     done = folder / REPORT
     try:
@@ -106,10 +108,22 @@ def prepare_dumps(config: WorldConfig, folder: Path) -> tuple[Path, Path]:
         same = False
     dumps = folder / WIKIDATA, folder / PARAGRAPHS
     if not (same and all(path.is_file() for path in dumps)):
-        folder.mkdir(parents=True, exist_ok=True)
-        done.unlink(missing_ok=True)
-        write_world(config, folder)
+        write_dumps(config, folder)
     return dumps
+
+
+def write_dumps(config: WorldConfig, folder: Path) -> dict[str, Any]:
+    """Write a world into a folder in which files of others stay; return its report.
+
+    Raises:
+        DataError: a file of one of its names that no earlier world wrote.
+    """
+    from twowiki.worlds.dumps import PARAGRAPHS, REPORT, WIKIDATA, write_world
+
+    with open_folder(folder, "world", config.to_dict(), beside=True) as owned:
+        owned.discard(REPORT)
+        owned.claim(WIKIDATA, PARAGRAPHS, REPORT)
+        return write_world(config, folder)
 
 
 def add_difficulty(config: WorldConfig, out: Path, report: Mapping[str, Any]) -> dict[str, Any]:
