@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from tests.tiny_data import tiny_files
 from tests.training.runs import run
 from twowiki.cli.main import main
 from twowiki.errors import DataError
@@ -153,8 +154,9 @@ def test_an_export_leaves_no_aliases_of_its_earlier_source(
 
 def test_a_new_run_never_loses_or_takes_checkpoints_of_another(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    data = ["--world", "people=60,films=20", "--max_train_samples", "8", "--max_eval_samples", "2"]
-    data += ["--cache_dir", str(tmp_path / "cache"), "--save_steps", "1"]
+    (tmp_path / "data").mkdir()
+    data = [*tiny_files(tmp_path / "data"), "--cache_dir", str(tmp_path / "cache")]
+    data += ["--save_steps", "1"]
     run(out, *data, "--max_steps", "2")
     for name in ("best/notes.txt", "checkpoints/step_2/notes.txt", "notes.txt"):
         (out / name).write_text("mine")
