@@ -8,7 +8,6 @@ number of workers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +36,10 @@ from twowiki.generation.queries import (
     write_dates,
     write_rules,
 )
-from twowiki.generation.run import GenerationRun, make_engine, stages_folder
+from twowiki.generation.run import GenerationRun, started_run
 from twowiki.generation.sampling import make_contexts, make_samples, make_splits
 from twowiki.generation.settings import GenerateConfig, Resources
 from twowiki.generation.tables import count_rows, parquet_files
-from twowiki.io.ownership import open_folder
 from twowiki.io.stages import fingerprint_of, key_of
 
 _ALL = 1 << 40
@@ -59,13 +57,7 @@ def run_pipeline(config: GenerateConfig, out: Path, resources: Resources) -> dic
         raise DataError("no dumps", remedy="Set --wikidata and --paragraphs.")
     existing_file(config.wikidata, "Set --wikidata to a Wikidata JSON dump.")
     files, form = paragraph_files(config.paragraphs)
-    work = stages_folder(out, resources.work)
-    inputs = [config.wikidata, *files]
-    with (
-        open_folder(work, "generate", {}, restart=resources.restart, inputs=inputs),
-        closing(make_engine(resources, work)) as engine,
-    ):
-        run = GenerationRun(config, resources, work, engine)
+    with started_run(config, out, resources, [config.wikidata, *files]) as run:
         _read_dumps(run, config.wikidata, files, form)
         _select(run)
         _find_candidates(run)

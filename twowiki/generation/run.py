@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from twowiki.generation.engines import DuckDBEngine, QueryEngine, SparkEngine, q
 from twowiki.generation.queries import Tables, tables_in
 from twowiki.generation.settings import GENERATION_VERSION, GenerateConfig, Resources
 from twowiki.generation.tables import read_rows, table_sizes
-from twowiki.io.ownership import OWN, OwnedFolder
+from twowiki.io.ownership import OWN, OwnedFolder, open_folder
 from twowiki.io.stages import key_of, run_stage
 
 
@@ -84,3 +85,16 @@ class GenerationRun:
         for row in read_rows(self.work / "samples" / "wanted_classes"):
             classes.setdefault(f"Q{row['qid']}", row["label"])
         return classes
+
+
+@contextmanager
+def started_run(
+    config: GenerateConfig, out: Path, resources: Resources, inputs: Iterable[Path]
+) -> Iterator[GenerationRun]:
+    """Hold the folder of a run's stages, and start its engine."""
+    work = stages_folder(out, resources.work)
+    with (
+        open_folder(work, "generate", {}, restart=resources.restart, inputs=inputs),
+        closing(make_engine(resources, work)) as engine,
+    ):
+        yield GenerationRun(config, resources, work, engine)
