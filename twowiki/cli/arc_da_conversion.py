@@ -96,16 +96,17 @@ class AuditFilterCommand:
       twowiki arc-da audit-filter ARC-V1-Feb2018-2 ARC-DA-v1.1 --rules released paper_literal
     """
 
-    arc: str = positional("ARC's files, folder or zip")
-    arc_da: str = positional(GOLD)
+    arc: str = positional("ARC's files, folder or zip", role="input")
+    arc_da: str = positional(GOLD, role="input")
     rules: list[str] = argument(
         ["released"],
         "rule sets: released, paper_literal, YAML files; the first decides",
         nargs="+",
+        role="input",
     )
     allowed: float = argument(1.0, "percentage of violations allowed", minimum=0, maximum=100)
     list_all: bool = argument(False, "list every violation", flag="list")
-    json: Path | None = argument(None, "write counts and violations as JSON")
+    json: Path | None = argument(None, "write counts and violations as JSON", role="output")
 
     def run(self) -> int:
         rule_sets = [load_rules(name) for name in self.rules]

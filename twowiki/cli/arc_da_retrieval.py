@@ -42,8 +42,8 @@ class IndexCommand:
     them to Elasticsearch or OpenSearch (a key is read from TWOWIKI_SEARCH_API_KEY).
     """
 
-    corpus: list[str] = positional("files, folders or zips")
-    out: Path = positional("folder of the index, new or interrupted")
+    corpus: list[str] = positional("files, folders or zips", role="input")
+    out: Path = positional("folder of the index, new or interrupted", role="output_folder")
     engine: str = argument(
         "auto",
         "auto: bm25s, above two million sentences tantivy",
@@ -88,9 +88,9 @@ class RetrieveCommand:
       twowiki arc-da retrieve science_index ARC-DA-v1.1 contexts.jsonl --report retrieval.json
     """
 
-    index: Path = positional("folder that `twowiki arc-da index` wrote")
-    questions: str = positional("ARC-DA, or ARC with --kind mc")
-    out: Path = positional("file to write (JSON lines)")
+    index: Path = positional("folder that `twowiki arc-da index` wrote", role="input")
+    questions: str = positional("ARC-DA, or ARC with --kind mc", role="input")
+    out: Path = positional("file to write (JSON lines)", role="output", writes=(".unfinished",))
     kind: str = argument("da", "direct answers or multiple choice", choices=("da", "mc"))
     split: str | None = argument(None, "only train, dev or test")
     query: str = argument(
@@ -110,7 +110,7 @@ class RetrieveCommand:
     batch: int = argument(100, "questions at a time", minimum=1)
     server: str = argument("", "where the server is now", metavar="URL")
     restart: bool = argument(False, "discard what an interrupted run kept")
-    report: Path | None = argument(None, "write the quality report as JSON")
+    report: Path | None = argument(None, "write the quality report as JSON", role="output")
 
     def run(self) -> int:
         settings = ContextSettings(self.query, self.sentences, self.near, self.keep_copies)

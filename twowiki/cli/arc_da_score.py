@@ -89,7 +89,7 @@ class BootstrapOptions:
 
     resamples: int = argument(10_000, "bootstrap resamples", minimum=1, maximum=MOST_RESAMPLES)
     seed: int = argument(0, "seed of every draw", minimum=0, maximum=LARGEST_SEED)
-    out: Path | None = argument(None, "write the report as JSON")
+    out: Path | None = argument(None, "write the report as JSON", role="output")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,17 +102,23 @@ class ArcDaStatsCommand:
       twowiki arc-da stats ARC-DA-v1.1 --arc ARC-V1-Feb2018-2
     """
 
-    source: str = positional(GOLD)
+    source: str = positional(GOLD, role="input")
     split: str | None = argument(None, "train, dev or test (default: all)")
     arc: list[str] = argument(
-        [], "ARC's files, to join the options", flag=("arc", "arc_dir"), metavar="DIR", nargs="+"
+        [],
+        "ARC's files, to join the options",
+        flag=("arc", "arc_dir"),
+        metavar="DIR",
+        nargs="+",
+        role="input",
     )
     types: str | None = argument(
         None,
         "knowledge and reasoning types by id: print their shares (and ARC's, with --arc)",
         metavar="FILE",
+        role="input",
     )
-    json: Path | None = argument(None, "write the counts as JSON too")
+    json: Path | None = argument(None, "write the counts as JSON too", role="output")
 
     def run(self) -> int:
         originals = sources.read_multiple_choice(self.arc) if self.arc else []
@@ -154,11 +160,15 @@ class ArcDaScoreCommand(BootstrapOptions):
       twowiki arc-da score mine.jsonl dev.jsonl --versus other.jsonl --out report.json
     """
 
-    predictions: str = positional(ANSWER_FILES)
-    gold: str = positional(GOLD)
+    predictions: str = positional(ANSWER_FILES, role="input")
+    gold: str = positional(GOLD, role="input")
     split: str | None = argument(None, SPLIT)
-    subset: str | None = argument(None, "score only the ids listed in this file", metavar="FILE")
-    versus: list[str] = argument([], "files of other systems, for a paired test", nargs="+")
+    subset: str | None = argument(
+        None, "score only the ids listed in this file", metavar="FILE", role="input"
+    )
+    versus: list[str] = argument(
+        [], "files of other systems, for a paired test", nargs="+", role="input"
+    )
     also: list[str] = argument(
         [],
         f"metrics beside F1 and ROUGE-L, never instead of them: {', '.join(EXTRAS)}",
@@ -172,7 +182,12 @@ class ArcDaScoreCommand(BootstrapOptions):
         choices=("all", "no_mc"),
     )
     arc: list[str] = argument(
-        [], "ARC's files, for --golds no_mc", flag=("arc", "arc_dir"), metavar="DIR", nargs="+"
+        [],
+        "ARC's files, for --golds no_mc",
+        flag=("arc", "arc_dir"),
+        metavar="DIR",
+        nargs="+",
+        role="input",
     )
     by: list[str] = argument(
         ["difficulty"],
@@ -182,7 +197,7 @@ class ArcDaScoreCommand(BootstrapOptions):
     )
     confidence: float = argument(0.95, "confidence of the intervals", above=0, below=1)
     rounds: int = argument(10_000, "rounds of the paired test", minimum=1, maximum=MOST_RESAMPLES)
-    rows: Path | None = argument(None, "write one record per question (.jsonl)")
+    rows: Path | None = argument(None, "write one record per question (.jsonl)", role="output")
     command: tuple[str, ...] = argument((), flag=False)
 
     def run(self) -> int:
@@ -257,11 +272,11 @@ class ChoiceScoreCommand(BootstrapOptions):
       twowiki arc-da mc-score predictions.jsonl ARC-V1-Feb2018-2 --part dev
     """
 
-    predictions: str = positional(ANSWER_FILES)
-    arc: list[str] = positional("ARC's files, folder or zip")
+    predictions: str = positional(ANSWER_FILES, role="input")
+    arc: list[str] = positional("ARC's files, folder or zip", role="input")
     part: list[str] = argument([], "only these splits", choices=ARC_PARTS, nargs="+")
     method: str = argument("unifiedqa", "see above", choices=("unifiedqa", "robust", "label"))
-    rows: Path | None = argument(None, "write one record per question (.jsonl)")
+    rows: Path | None = argument(None, "write one record per question (.jsonl)", role="output")
 
     def run(self) -> int:
         everything = [
@@ -302,10 +317,12 @@ class RateExportCommand:
       twowiki arc-da rate-export rating ARC-DA-v1.1 --split dev --system t5=t5.jsonl uqa=uqa.jsonl
     """
 
-    out: Path = positional("folder for the tasks")
-    gold: str = positional(GOLD)
+    out: Path = positional("folder for the tasks", role="output_folder")
+    gold: str = positional(GOLD, role="input")
     split: str | None = argument(None, SPLIT)
-    system: list[str] = argument([], "systems' answers", metavar="NAME=FILE", nargs="+")
+    system: list[str] = argument(
+        [], "systems' answers", metavar="NAME=FILE", nargs="+", role="input"
+    )
     gold_system: bool = argument(False, "rate gold answers as a system")
     sample: int | None = argument(None, "only N questions, drawn by the seed", minimum=1)
     tests: int = argument(20, "test items that check the raters", minimum=0)
@@ -399,7 +416,7 @@ class GenieCommand(BootstrapOptions):
       twowiki arc-da genie rating/ratings.jsonl
     """
 
-    ratings: str = positional("ratings, .jsonl or .csv")
+    ratings: str = positional("ratings, .jsonl or .csv", role="input")
     over: str = argument(
         "two_way",
         "what the bootstrap draws: items, raters, or both",
@@ -449,7 +466,7 @@ class ExpertCommand(BootstrapOptions):
       twowiki arc-da expert expert.csv
     """
 
-    ratings: str = positional("ratings, .jsonl or .csv")
+    ratings: str = positional("ratings, .jsonl or .csv", role="input")
 
     def run(self) -> int:
         settings = HumanSettings(resamples=self.resamples, seed=self.seed)
@@ -481,10 +498,12 @@ class MetricAgreementCommand(BootstrapOptions):
       twowiki arc-da metric-agreement rating/ratings.jsonl --gold dev.jsonl --system t5=t5.jsonl
     """
 
-    judgments: str = positional("a table with credit columns, or ratings")
-    gold: str | None = argument(None, "ARC-DA's gold, for ratings")
+    judgments: str = positional("a table with credit columns, or ratings", role="input")
+    gold: str | None = argument(None, "ARC-DA's gold, for ratings", role="input")
     split: str | None = argument(None, SPLIT)
-    system: list[str] = argument([], "the rated files, for ratings", metavar="NAME=FILE", nargs="+")
+    system: list[str] = argument(
+        [], "the rated files, for ratings", metavar="NAME=FILE", nargs="+", role="input"
+    )
     resamples: int = argument(1000, "bootstrap resamples", minimum=1, maximum=MOST_RESAMPLES)
 
     def run(self) -> int:

@@ -19,6 +19,8 @@ from twowiki.io.files import progress, write_json, write_json_lines, write_text
 from twowiki.retrieval.corpus import build_corpus, build_qrels
 from twowiki.retrieval.rankings import read_rankings, score_rankings
 
+CORPUS_FILES = ("/corpus.jsonl", "/queries.jsonl", "/contexts.jsonl", "/report.json")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ExportCommand:
@@ -30,14 +32,16 @@ class ExportCommand:
     An interrupted export continues where it stopped; other configs in OUT are kept.
     """
 
-    source: str = positional("a release's zip, a file, or a folder of files")
-    out: Path = positional("the folder to write")
+    source: str = positional("a release's zip, a file, or a folder of files", role="input")
+    out: Path = positional("the folder to write", role="output_folder")
     config: str | None = argument(
         None,
         "data_ids_april7, data_ids, data, hotpotqa or arc_da (default: guessed from the source's "
         "name, else data_ids_april7)",
     )
-    arc_dir: str | None = argument(None, "arc_da: folder of ARC's files, for the choices")
+    arc_dir: str | None = argument(
+        None, "arc_da: folder of ARC's files, for the choices", role="input"
+    )
     shard_rows: int | None = argument(
         None, "rows per shard, a multiple of 1000 (default: 50000)", minimum=1000
     )
@@ -70,9 +74,11 @@ class ValidateCommand:
     questions: hidden gold, another number of evidences).
     """
 
-    source: str = positional("a release's zip, a file, or a folder of files")
+    source: str = positional("a release's zip, a file, or a folder of files", role="input")
     config: str | None = argument(None, "the release, or hotpotqa", metavar="NAME")
-    output: Path | None = argument(None, "also write the findings, with all ids, as JSON")
+    output: Path | None = argument(
+        None, "also write the findings, with all ids, as JSON", role="output"
+    )
     strict: bool = argument(False, "exit with 1 if anything was found")
 
     def run(self) -> int:
@@ -94,10 +100,10 @@ class StatsCommand:
     Lengths are whitespace words. Splits are read one after the other, as streams.
     """
 
-    source: str = positional("a release's zip, a file, or a folder of files")
+    source: str = positional("a release's zip, a file, or a folder of files", role="input")
     config: str | None = argument(None, "the release, or hotpotqa (default: guessed)")
     split: str | None = argument(None, "train, validation or test (default: all)", metavar="NAME")
-    output: Path | None = argument(None, "also write the tables as JSON")
+    output: Path | None = argument(None, "also write the tables as JSON", role="output")
 
     def run(self) -> int:
         config = self.config or guess_config(self.source)
@@ -131,8 +137,10 @@ class CorpusCommand(SplitOptions):
       twowiki corpus dev.json corpus/
     """
 
-    source: str = positional("a file, a release's zip, or a folder")
-    output: Path = positional("the folder to write", metavar="OUT")
+    source: str = positional("a file, a release's zip, or a folder", role="input")
+    output: Path = positional(
+        "the folder to write", metavar="OUT", role="output_folder", writes=CORPUS_FILES
+    )
 
     def run(self) -> int:
         queries: list[dict[str, str]] = []
@@ -169,8 +177,8 @@ class QrelsCommand(SplitOptions):
       twowiki qrels dev.json corpus/qrels/validation.tsv
     """
 
-    source: str = positional("a file, a release's zip, or a folder, with gold")
-    output: Path = positional("the file to write", metavar="OUT")
+    source: str = positional("a file, a release's zip, or a folder, with gold", role="input")
+    output: Path = positional("the file to write", metavar="OUT", role="output")
     trec: bool = argument(False, "write TREC's form (id 0 document 1)")
 
     def run(self) -> int:
@@ -197,11 +205,13 @@ class RetrievalCommand(SplitOptions):
       twowiki retrieval ranked.jsonl dev.json --k 2 5 10
     """
 
-    ranked: str = positional("the rankings")
-    gold: str = positional("a file, a release's zip, or a folder, with gold")
+    ranked: str = positional("the rankings", role="input")
+    gold: str = positional("a file, a release's zip, or a folder, with gold", role="input")
     k: list[int] = argument([2, 5, 10], "cutoffs", minimum=1, nargs="+")
-    corpus: str | None = argument(None, "corpus.jsonl, for a TREC run", metavar="FILE")
-    output: Path | None = argument(None, "write the metrics as JSON")
+    corpus: str | None = argument(
+        None, "corpus.jsonl, for a TREC run", metavar="FILE", role="input"
+    )
+    output: Path | None = argument(None, "write the metrics as JSON", role="output")
 
     def run(self) -> int:
         ranked = read_rankings(self.ranked, self.corpus)

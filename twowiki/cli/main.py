@@ -17,6 +17,7 @@ from twowiki._version import __version__
 from twowiki.errors import DataError, nearest
 from twowiki.io.arguments import CommandParser, add_arguments, from_values, parse_flags
 from twowiki.io.failures import run_guarded
+from twowiki.io.outputs import check_outputs
 
 # command -> (module and class, one line of help)
 COMMANDS = {
@@ -125,7 +126,9 @@ def run_command(path: Sequence[str], argv: Sequence[str]) -> int:
     values = parse_flags(command_parser(path), cls, argv[len(path) :])
     if hasattr(cls, "command"):  # for reports
         values["command"] = ("twowiki", *argv)
-    return int(from_values(cls, values, flags=True).run())
+    command = from_values(cls, values, flags=True)
+    check_outputs(command)
+    return int(command.run())
 
 
 def overview(prog: str, about: str, table: Mapping[str, tuple[str, str]]) -> CommandParser:

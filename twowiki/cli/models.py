@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,14 +45,17 @@ class PredictCommand(PredictOptions):
     and discarded with --restart.
     """
 
-    def run(self) -> int:
+    def __post_init__(self) -> None:
         paths = ([] if self.model is None else [self.model]) + self.paths
         if len(paths) != 3:
             found = "no --model" if self.model is None else f"--model {self.model}"
             remedy = "Write: twowiki predict MODEL DATA OUT, or --model MODEL DATA OUT"
             raise DataError(f"{len(self.paths)} paths and {found}", remedy=remedy)
-        options = replace(self, model=paths[0], data=paths[1], out=paths[2])
-        return predict_with_text(options) if self.task else _predict_windows(options)
+        for name, path in zip(("model", "data", "out"), paths, strict=True):
+            object.__setattr__(self, name, path)
+
+    def run(self) -> int:
+        return predict_with_text(self) if self.task else _predict_windows(self)
 
 
 def _predict_windows(options: PredictOptions) -> int:
@@ -278,8 +281,10 @@ class CardCommand:
     unless it is named as OUT.
     """
 
-    run_dir: Path = positional("folder of a run, or of a saved model", metavar="RUN")
-    out: Path | None = positional("file to write instead of the model's README.md", None)
+    run_dir: Path = positional("folder of a run, or of a saved model", metavar="RUN", role="input")
+    out: Path | None = positional(
+        "file to write instead of the model's README.md", None, role="output", keeps=".md"
+    )
     repo: str | None = argument(None, "repository that the card's examples load, as owner/name")
 
     def run(self) -> int:
@@ -310,16 +315,19 @@ class ConvertCommand:
     `from_pretrained` opens; predicting with it needs spaCy, whose tokenizer theirs is.
     """
 
-    checkpoint: Path | None = positional("their model.pt", None)
-    out: Path | None = positional("folder to write", None)
+    checkpoint: Path | None = positional("their model.pt", None, role="input")
+    out: Path | None = positional("folder to write", None, role="output_folder")
     word_index: str | None = argument(
         None,
         "their word2idx file (default: word2idx.json, or idx_word2idx.json, beside CHECKPOINT or "
         "in its parent folder); the others alike",
         metavar="FILE",
+        role="input",
     )
-    char_index: str | None = argument(None, "their char2idx file", metavar="FILE")
-    relation_index: str | None = argument(None, "their relation2idx file", metavar="FILE")
+    char_index: str | None = argument(None, "their char2idx file", metavar="FILE", role="input")
+    relation_index: str | None = argument(
+        None, "their relation2idx file", metavar="FILE", role="input"
+    )
     check: list[Path] = argument(
         [],
         "compare this package's outputs with those in files of weights, inputs and outputs",

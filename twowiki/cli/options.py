@@ -23,6 +23,8 @@ class PromptOptions:
 
     form: str = argument("full-context", "the paragraphs that a prompt has", choices=_FORMS)
     shots: int = argument(0, "demonstrations before each question", minimum=0)
-    shots_from: str | None = argument(None, "their source, e.g. train.json", metavar="FILE")
+    shots_from: str | None = argument(
+        None, "their source, e.g. train.json", metavar="FILE", role="input"
+    )
     limit: int | None = argument(None, "only the first N questions", minimum=1)
     seed: int = argument(0, "seed of the demonstrations' choice", minimum=0, maximum=LARGEST_SEED)

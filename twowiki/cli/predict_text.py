@@ -27,7 +27,7 @@ class PredictOptions(PromptOptions):
     """The options of a prediction, whatever the model."""
 
     paths: list[str] = positional("MODEL DATA OUT; or DATA OUT after --model MODEL", metavar="PATH")
-    model: str | None = argument(None, "folder of a saved model, or a hub repository")
+    model: str | None = argument(None, "folder of a saved model, or a hub repository", role="input")
     split: str | None = argument(None, "split of DATA, if it has several")
     config: str | None = argument(None, "config of DATA, if its name does not show it")
     batch_size: int | None = argument(
@@ -35,7 +35,7 @@ class PredictOptions(PromptOptions):
     )
     part: int = argument(480, "examples per part that is kept", minimum=1)
     scores: Path | None = argument(
-        None, "also write every score and span, one JSON line per question"
+        None, "also write every score and span, one JSON line per question", role="output"
     )
     device: str | None = argument(None, "cpu, cuda, cuda:1, ... (default: cuda if there is one)")
     revision: str = argument("", "revision of a hub model")
@@ -48,7 +48,12 @@ class PredictOptions(PromptOptions):
         None, "prompt in this data set's form", choices=("arc_da", "two_wiki"), group=TEXT
     )
     contexts: list[str] = argument(
-        [], "arc_da: sentences of `twowiki arc-da retrieve`", metavar="FILE", nargs=1, group=TEXT
+        [],
+        "arc_da: sentences of `twowiki arc-da retrieve`",
+        metavar="FILE",
+        nargs=1,
+        group=TEXT,
+        role="input",
     )
     sentences: int = argument(10, "arc_da: largest number", minimum=1, group=TEXT)
     max_new_tokens: int | None = argument(
@@ -67,8 +72,8 @@ class PredictOptions(PromptOptions):
         group=TEXT,
     )
     chat: str = argument("auto", "use the chat template", choices=("auto", "yes", "no"), group=TEXT)
-    data: str = argument("", flag=False)
-    out: str = argument("", flag=False)
+    data: str = argument("", flag=False, role="input")
+    out: str = argument("", flag=False, role="output", writes=(".parts", ".outputs.jsonl"))
 
 
 def predict_with_text(options: PredictOptions) -> int:

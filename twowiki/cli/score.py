@@ -43,12 +43,16 @@ class ScoreCommand(ScoreSettings):
       twowiki score predictions.json dev.json id_aliases.json --by-type --confidence 0.95
     """
 
-    predictions: str = positional(PREDICTIONS)
-    gold: str = positional("the gold: a file, a folder, or a name on the hub")
-    aliases: str | None = positional("id_aliases.json: other names by id", None)
-    compare: str | None = argument(None, "another system's predictions, for a paired test")
-    output: Path | None = argument(None, "write the report as JSON")
-    per_example: Path | None = argument(None, "write each example's metrics as JSON lines")
+    predictions: str = positional(PREDICTIONS, role="input")
+    gold: str = positional("the gold: a file, a folder, or a name on the hub", role="input")
+    aliases: str | None = positional("id_aliases.json: other names by id", None, role="input")
+    compare: str | None = argument(
+        None, "another system's predictions, for a paired test", role="input"
+    )
+    output: Path | None = argument(None, "write the report as JSON", role="output")
+    per_example: Path | None = argument(
+        None, "write each example's metrics as JSON lines", role="output"
+    )
     json: bool = argument(False, "print the report as JSON instead of tables")
     from_llm: bool = argument(False, FROM_LLM)
     command: tuple[str, ...] = argument((), flag=False)
@@ -117,15 +121,18 @@ class ReportCommand(ScoreSettings):
       twowiki report predictions.json dev.json report.html --aliases id_aliases.json
     """
 
-    predictions: str = positional(PREDICTIONS)
-    gold: str = positional("the gold: a file, a folder, or a name on the hub")
-    out: Path = positional("the page to write (.html)")
-    aliases: str | None = argument(None, "id_aliases.json: other names by id", metavar="FILE")
+    predictions: str = positional(PREDICTIONS, role="input")
+    gold: str = positional("the gold: a file, a folder, or a name on the hub", role="input")
+    out: Path = positional("the page to write (.html)", role="output", keeps=".html")
+    aliases: str | None = argument(
+        None, "id_aliases.json: other names by id", metavar="FILE", role="input"
+    )
     run_dir: str | None = argument(
         None,
         "a training run's folder: its curves and settings are shown",
         flag="run",
         metavar="DIR",
+        role="input",
     )
     title: str | None = argument(None, "title of the page (default: the predictions' file name)")
     examples: int = argument(200, "largest number of examples shown", minimum=0)
@@ -145,8 +152,6 @@ class ReportCommand(ScoreSettings):
     def run(self) -> int:
         from twowiki.pages.page import read_run, render_page
 
-        if self.out.is_dir():
-            raise DataError("is a folder", file=self.out, remedy="Name the page: report.html")
         run = None if self.run_dir is None else read_run(Path(self.run_dir))
         findings = self._findings()
         title = self.title or f"Report on {Path(self.predictions).name}"
@@ -185,9 +190,9 @@ class SubmissionCommand(SplitOptions):
       twowiki submission predictions.jsonl test.json submission.json
     """
 
-    predictions: str = positional(PREDICTIONS)
-    test: str = positional("the test split: a file, a release's zip, or a folder")
-    output: Path = positional("the file to write", metavar="OUT")
+    predictions: str = positional(PREDICTIONS, role="input")
+    test: str = positional("the test split: a file, a release's zip, or a folder", role="input")
+    output: Path = positional("the file to write", metavar="OUT", role="output")
     allow_missing: bool = argument(False, "write empty values for missing predictions")
     from_llm: bool = argument(False, FROM_LLM)
     split: str | None = argument("test", "split of a folder or zip", metavar="NAME")
@@ -235,8 +240,8 @@ class PromptCommand(PromptOptions, SplitOptions):
       twowiki prompt dev.json prompts.jsonl --form full-context
     """
 
-    source: str = positional("the questions: a file, a release's zip, or a folder")
-    output: Path = positional("the file to write (JSON lines)", metavar="OUT")
+    source: str = positional("the questions: a file, a release's zip, or a folder", role="input")
+    output: Path = positional("the file to write (JSON lines)", metavar="OUT", role="output")
     plain: bool = argument(False, "one text per question instead of chat messages")
 
     def run(self) -> int:

@@ -24,6 +24,7 @@ from twowiki.errors import DataError, existing_file, nearest
 
 T = TypeVar("T")
 Styles = Literal["-", "_"]
+Role = Literal["input", "output", "output_folder"]
 TYPE_NAMES = {int: "an integer", float: "a number", bool: "true or false", str: "a string"}
 LARGEST_SEED = 2**32 - 1  # numpy's
 MOST_RESAMPLES = 1_000_000  # their means fit into memory
@@ -46,6 +47,9 @@ def argument(
     positional: bool = False,
     nargs: int | str | None = None,
     flag: str | Sequence[str] | Literal[False] | None = None,
+    role: Role | None = None,
+    writes: Sequence[str] = (),
+    keeps: str | None = None,
 ) -> Any:
     """Return a dataclass field that is also a command-line argument.
 
@@ -62,6 +66,9 @@ def argument(
         positional: an argument by position instead of a flag.
         nargs: the number of values of a list, as argparse takes it; 1 repeats the flag.
         flag: name of the flag, or several, where it is not the field's; False for no flag.
+        role: whether it names files that are read or written (see `twowiki.io.outputs`).
+        writes: of an output: what is added to its name for further files that are written.
+        keeps: of an output: files with this ending are replaced in input folders too.
     """
     metadata = {name: value for name, value in locals().items() if name != "default"}
     if isinstance(default, list | dict | set):
@@ -252,6 +259,14 @@ def check_values(settings: Any) -> None:
 def to_dict(settings: Any) -> dict[str, Any]:
     """Return the fields of an instance as plain values, which JSON and YAML can hold."""
     return {one.name: _plain(getattr(settings, one.name)) for one in fields(settings)}
+
+
+def argument_name(one: Field[Any]) -> str:
+    """Return an argument as a person knows it: --output, or GOLD for one by position."""
+    if one.metadata.get("positional"):
+        return str(one.metadata.get("metavar") or one.name.upper())
+    flag = one.metadata.get("flag") is not False
+    return f"--{_names(one, '-')[0]}" if flag else one.name.upper()
 
 
 def _names(one: Field[Any], style: str) -> list[str]:

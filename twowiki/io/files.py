@@ -6,14 +6,17 @@ Nothing here knows a data format; nothing is half-written when a process dies.
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import json
 import os
 import re
+import secrets
 import shutil
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -23,35 +26,150 @@ from twowiki.errors import DataError
 _Item = TypeVar("_Item")
 _HALF = re.compile("[\ud800-\udfff]")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+_NEW = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_NOFOLLOW
+_SUFFIX = r"[0-9a-f]{8}\.tmp"
+_STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
 @contextmanager
 def replacing(path: str | PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
-    """Open a file beside `path`, and rename it to `path` only if the block ends well."""
-    target = Path(path)
-    aside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    text = None if "b" in mode else "utf-8"
+    """Open a file beside `path`, and rename it to `path` only if the block ends well.
+
+    A link stays, and the file that it points to is replaced; a file's permissions stay. What is no
+    file (a pipe, a terminal, /dev/null) is written straight into.
+    """
+    existing = check_writable(path)
+    text: Any = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    if not replaceable(path, existing):
+        with _straight_into(path, mode, text) as stream:
+            yield stream
+        return
+    target = Path(os.path.realpath(path))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        newline = None if "b" in mode else "\n"
-        stream = open(aside, mode, encoding=text, newline=newline)  # noqa: SIM115
+        _remove_left_overs(target)
+        aside, descriptor = _open_aside(target, existing)
     except OSError as error:
-        raise _unwritable(target, error) from error
+        raise _unwritable(path, error) from error
     try:
-        with stream:
+        with open(descriptor, mode, **text) as stream:
             yield stream
             stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(aside, target)
+            os.fsync(descriptor)
+            if existing is not None:
+                _keep_owner(descriptor, existing)
+            os.replace(aside, target)  # while it is locked: nobody else takes it for a left-over
     except OSError as error:
         if error.errno in _FULL or error.filename == str(aside):
-            raise _unwritable(target, error) from error
+            raise _unwritable(path, error) from error
         raise
     finally:
         aside.unlink(missing_ok=True)
 
 
-def _unwritable(target: Path, error: OSError) -> DataError:
+def check_writable(path: str | PathLike[str]) -> os.stat_result | None:
+    """Check that a file may be written under a name; return what stands there, if anything.
+
+    Raises:
+        DataError: it is a folder, a disk, or no name that a file can have.
+    """
+    try:
+        found = os.stat(Path(path))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    except ValueError:
+        remedy = "Choose a name of letters, digits and dots"
+        raise DataError(f"{str(path)!a} is no name that a file can have", remedy=remedy) from None
+    if stat.S_ISDIR(found.st_mode):
+        raise DataError("is a folder", file=path, remedy="Name a file, such as one in this folder")
+    if stat.S_ISBLK(found.st_mode):
+        raise DataError("is a disk, which is not written", file=path, remedy="Name a file")
+    return found
+
+
+def replaceable(path: str | PathLike[str], found: os.stat_result | None) -> bool:
+    """Return whether a new file may take this place: no pipe, no device, no open stream."""
+    return _open_stream(path) is None and (found is None or stat.S_ISREG(found.st_mode))
+
+
+def _open_stream(path: str | PathLike[str]) -> int | None:
+    """Return the number of the open stream that a path names, such as 1 for /dev/stdout."""
+    name = os.path.abspath(path)
+    number = re.fullmatch(rf"/(?:dev|proc/(?:self|thread-self|{os.getpid()}))/fd/(\d+)", name)
+    return int(number[1]) if number else _STREAMS.get(name)
+
+
+@contextmanager
+def _straight_into(path: str | PathLike[str], mode: str, text: Any) -> Iterator[IO[Any]]:
+    number = _open_stream(path)
+    try:
+        sys.stdout.flush()
+        with open(path if number is None else os.dup(number), mode, **text) as stream:
+            yield stream
+    except OSError as error:
+        if error.errno in _FULL or error.filename == str(path):
+            raise _unwritable(path, error) from error
+        raise
+
+
+def _open_aside(target: Path, existing: os.stat_result | None) -> tuple[Path, int]:
+    """Return a new, locked file beside the target, and its descriptor."""
+    while True:
+        aside = target.with_name(f"{_aside_prefix(target)}{secrets.token_hex(4)}.tmp")
+        try:
+            descriptor = os.open(aside, _NEW, 0o666 if existing is None else 0o600)
+        except FileExistsError:
+            continue
+        _lock(descriptor)
+        if os.fstat(descriptor).st_nlink:  # else another process took it for a left-over
+            return aside, descriptor
+        os.close(descriptor)
+
+
+def _aside_prefix(target: Path) -> str:
+    name = os.fsencode(target.name)
+    short = target.name if len(name) <= 200 else hashlib.sha256(name).hexdigest()
+    return f".{short}.twowiki-"
+
+
+def _remove_left_overs(target: Path) -> None:
+    """Remove what killed processes left beside the target: ours by name, and not locked."""
+    prefix = _aside_prefix(target)
+    with suppress(OSError):
+        for name in os.listdir(target.parent):
+            if name.startswith(prefix) and re.fullmatch(_SUFFIX, name[len(prefix) :]):
+                _remove_unlocked(target.parent / name)
+
+
+def _remove_unlocked(path: Path) -> None:
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            found = os.fstat(descriptor)
+            if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()
+        finally:
+            os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    with suppress(OSError):  # a file system without locks: then nothing is removed either
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
+def _keep_owner(descriptor: int, existing: os.stat_result) -> None:
+    """Set the owner and the permissions of the file that is replaced."""
+    new = os.fstat(descriptor)
+    if (new.st_uid, new.st_gid) != (existing.st_uid, existing.st_gid):
+        with suppress(OSError):
+            os.fchown(descriptor, existing.st_uid, existing.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(existing.st_mode))
+
+
+def _unwritable(target: str | PathLike[str], error: OSError) -> DataError:
     return DataError(
         f"cannot be written ({error.strerror or error})",
         file=target,
