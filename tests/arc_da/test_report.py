@@ -254,8 +254,8 @@ def test_subset_and_its_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str
         ([], "has several splits"),
         (["--split", "test"], "no question has a gold answer"),
         (["--split", "dev", "--confidence", "2"], "above 0 and below 1"),
-        (["--split", "dev", "--resamples", "0"], "at least 1"),
-        (["--split", "dev", "--seed", "-1"], "at least 0"),
+        (["--split", "dev", "--resamples", "0"], "from 1 to"),
+        (["--split", "dev", "--seed", "-1"], "from 0 to"),
         (["--split", "dev", "--versus", "nothing.jsonl"], "no such file"),
     ],
 )

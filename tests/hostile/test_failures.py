@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,14 @@ def test_training_names_what_went_wrong(
     line = capsys.readouterr().err
     assert words in line
     assert len(line.splitlines()) == 1
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Undo what `nohup` or a background job sets: processes that ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 SCRIPT = """

@@ -285,7 +285,7 @@ def test_standard_output_is_written_into(name: str, to: str, tmp_path: Path) -> 
         "from twowiki.io.files import write_text; import sys; print('before');"
         f"write_text({name!r}, 'text\\n'); print('after')"
     )
-    with open(tmp_path / "out", "w+") as file:
+    with open(tmp_path / "out", "w+", encoding="utf-8") as file:
         target: Any = file if to == "file" else subprocess.PIPE
         done = subprocess.run([sys.executable, "-c", code], stdout=target, check=True, text=True)
         file.seek(0)
@@ -386,9 +386,9 @@ def test_a_kill_leaves_nothing_for_ever(tmp_path: Path) -> None:
         process.stdout.readline()
     killed.send_signal(signal.SIGKILL)
     killed.wait()
-    for stream in (killed.stdin, killed.stdout):
-        assert stream is not None
-        stream.close()
+    for end in (killed.stdin, killed.stdout):
+        assert end is not None
+        end.close()
     assert path.read_text() == "old"
     assert len(os.listdir(tmp_path)) == len(others) + 3
     with replacing(path) as stream:

@@ -6,7 +6,6 @@ Nothing here knows a data format; nothing is half-written when a process dies.
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -23,10 +22,16 @@ from typing import IO, Any, TypeVar
 
 from twowiki.errors import DataError
 
+try:
+    import fcntl
+except ImportError:  # Windows: nothing is locked, so nothing is taken for a left-over
+    fcntl = None  # type: ignore[assignment]
+
 _Item = TypeVar("_Item")
 _HALF = re.compile("[\ud800-\udfff]")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
-_NEW = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_NOFOLLOW
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_NEW = os.O_CREAT | os.O_EXCL | os.O_RDWR | _NO_LINK
 _SUFFIX = r"[0-9a-f]{8}\.tmp"
 _STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
@@ -136,6 +141,8 @@ def _aside_prefix(target: Path) -> str:
 
 def _remove_left_overs(target: Path) -> None:
     """Remove what killed processes left beside the target: ours by name, and not locked."""
+    if fcntl is None:
+        return
     prefix = _aside_prefix(target)
     with suppress(OSError):
         for name in os.listdir(target.parent):
@@ -145,7 +152,7 @@ def _remove_left_overs(target: Path) -> None:
 
 def _remove_unlocked(path: Path) -> None:
     with suppress(OSError):
-        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = os.open(path, os.O_RDWR | _NO_LINK | os.O_NONBLOCK)
         try:
             found = os.fstat(descriptor)
             if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
@@ -156,12 +163,16 @@ def _remove_unlocked(path: Path) -> None:
 
 
 def _lock(descriptor: int) -> None:
+    if fcntl is None:
+        return
     with suppress(OSError):  # a file system without locks: then nothing is removed either
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def _keep_owner(descriptor: int, existing: os.stat_result) -> None:
     """Set the owner and the permissions of the file that is replaced."""
+    if fcntl is None:
+        return
     new = os.fstat(descriptor)
     if (new.st_uid, new.st_gid) != (existing.st_uid, existing.st_gid):
         with suppress(OSError):
