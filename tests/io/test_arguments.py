@@ -24,7 +24,6 @@ from twowiki.io.arguments import (
     argument,
     check_values,
     from_values,
-    parse_arguments,
     parse_flags,
     read_settings_file,
     to_dict,
@@ -62,7 +61,8 @@ class Command(Optimization):
 def parse(text: str | list[str], cls: Any = Optimization) -> Any:
     parser = CommandParser("tool")
     add_arguments(parser, cls)
-    return parse_arguments(parser, cls, text.split() if isinstance(text, str) else text)
+    words = text.split() if isinstance(text, str) else text
+    return from_values(cls, parse_flags(parser, cls, words), flags=True)
 
 
 def flags_of(settings: Any) -> list[str]:

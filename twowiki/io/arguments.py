@@ -1,7 +1,7 @@
 """Frozen dataclasses as command-line flags, YAML settings and help texts.
 
 The fields of a dataclass are declared with `argument`: default, help text, choices, range, group.
-`add_arguments` adds them to a parser, `parse_arguments` returns an instance, and
+`add_arguments` adds them to a parser, `parse_flags` reads their values, and
 `read_settings_file` reads the same fields from YAML. Unknown names, values of another type, values
 outside a range, NaN and infinity are refused with a `DataError` that names the field.
 """
@@ -116,13 +116,6 @@ def add_arguments(parser: argparse.ArgumentParser, cls: type, style: Styles = "-
         elif one.metadata.get("flag") is not False:
             _add_flag(groups[title] if title else parser, one, hints[one.name], style)
     parser.usage = " ".join(positions)
-
-
-def parse_arguments(
-    parser: argparse.ArgumentParser, cls: type[T], argv: Sequence[str] | None = None
-) -> T:
-    """Return the dataclass that the command line describes."""
-    return from_values(cls, parse_flags(parser, cls, argv), flags=True)
 
 
 def parse_flags(
