@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check
 DEMO_EXTRAS = train,metric,generate
-TEST_EXTRAS = train,metric,generate,retrieval,text,spark,spacy,demo,inspect,dev
+TEST_EXTRAS = train,metric,generate,retrieval,dense,rl,text,spark,spacy,demo,inspect,dev
 
 .PHONY: demo test check all bench clean
 all: check test

@@ -38,7 +38,7 @@ from twowiki.models.decoding import best_spans
 from twowiki.models.processing_baseline import BaselineProcessor
 from twowiki.models.tokenization_baseline import spacy_offsets
 from twowiki.training.feature_store import ROWS_FILE, encode_windows
-from twowiki.training.loop import keep_freed_memory
+from twowiki.training.memory import keep_freed_memory
 from twowiki.training.vocabulary import count_vocabulary, make_vocabulary
 
 WORDS, CHARACTERS, RELATIONS = 5000, 74, 38

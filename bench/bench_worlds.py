@@ -21,7 +21,7 @@ import json, resource, sys
 from pathlib import Path
 from twowiki.worlds.settings import parse_world
 from twowiki.worlds.dumps import write_world
-report = write_world(parse_world(sys.argv[1]), Path(sys.argv[2]))
+report = write_world(parse_world(sys.argv[1]).world, Path(sys.argv[2]))
 used = resource.getrusage(resource.RUSAGE_SELF)
 size = sum(path.stat().st_size for path in Path(sys.argv[2]).iterdir())
 print(json.dumps([report["counts"]["entities"], used.ru_utime + used.ru_stime,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from twowiki.cli.main import main
+from twowiki.cli.main import CONVERSION, main
 
 DATA = Path(__file__).parent / "data" / "arc_da"
 RELEASE = DATA / "release"
@@ -40,5 +40,6 @@ def write_table(path: Path, rows: list[Mapping[str, Any]]) -> Path:
 
 
 def arc_da(*arguments: object) -> int:
-    """Run `twowiki arc-da ...`; give the exit status."""
-    return main(["arc-da", *map(str, arguments)])
+    """Run `twowiki arc-da ...`, or a stage of `convert`; give the exit status."""
+    group = ["arc-da", "convert"] if arguments[0] in CONVERSION else ["arc-da"]
+    return main([*group, *map(str, arguments)])

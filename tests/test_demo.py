@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
@@ -26,6 +27,7 @@ from twowiki.pages.answer import (
     render_paragraphs,
     triple_rows,
 )
+from twowiki.pages.limits import LimitedBody
 
 APP = Path(__file__).parent.parent / "examples" / "demo" / "app.py"
 OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "OMP_NUM_THREADS": "1"}
@@ -209,7 +211,7 @@ def test_bad_questions_are_told_in_words(
 @pytest.mark.parametrize(
     ("question", "paragraphs", "size"),
     [
-        ("Who?", "Oru\n" + "a town. " * 125_000, "1,000,008 characters"),
+        ("Who?", "Oru\n" + "a town. " * 100_000, "800,008 characters"),
         ("Who? " * 10_001, TEXT, "characters"),
         ("Who? " * 5_000, "Oru\n" + "a town. " * 3_200, "50,604 characters"),
         ("Who?", "\n\n".join(f"O{n}\nA town." for n in range(101)), "101 paragraphs"),
@@ -279,6 +281,27 @@ def test_every_page_has_a_short_queue_and_no_uploads(app: str) -> None:
     code = (APP.parents[2] / app / "app.py").read_text(encoding="utf-8")
     assert ".queue(max_size=WAITING).launch(" in code
     assert "max_file_size=UPLOAD_BYTES" in code
+
+
+@pytest.mark.parametrize(("told", "sent", "status"), [(10, 10, 200), (11, 11, 413), (None, 11, 0)])
+def test_a_long_request_is_not_read(told: int | None, sent: int, status: int) -> None:
+    answers: list[int] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if (await receive())["type"] == "http.request":
+            await send({"type": "http.response.start", "status": 200})
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"x" * sent}
+
+    async def send(message: Any) -> None:
+        answers.append(message.get("status", 0))
+
+    headers = [] if told is None else [(b"content-length", str(told).encode())]
+    limited = LimitedBody(app, most_bytes=10)
+    asyncio.run(limited({"type": "http", "headers": headers}, receive, send))
+    assert answers[:1] == ([status] if status else [])
+    assert "LimitedBody, most_bytes=REQUEST_BYTES" in APP.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

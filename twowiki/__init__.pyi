@@ -1,3 +1,4 @@
+from twowiki import rewards as rewards
 from twowiki._version import __version__ as __version__
 from twowiki.builder.builder import load_dataset as load_dataset
 from twowiki.builder.export import export as export
@@ -5,6 +6,8 @@ from twowiki.builder.generate import generate as generate
 from twowiki.builder.generate import make_world as make_world
 from twowiki.builder.registration import register as register
 from twowiki.data.aliases import read_aliases as read_aliases
+from twowiki.data.amendments import read_amendments as read_amendments
+from twowiki.data.audit import audit as audit
 from twowiki.data.schema import Example as Example
 from twowiki.data.schema import Fact as Fact
 from twowiki.data.schema import Paragraph as Paragraph
@@ -12,6 +15,8 @@ from twowiki.data.schema import Prediction as Prediction
 from twowiki.data.schema import Triple as Triple
 from twowiki.data.schema import to_official as to_official
 from twowiki.data.sources import read_examples as read_examples
+from twowiki.data.squad import to_squad as to_squad
+from twowiki.data.sub_questions import sub_questions as sub_questions
 from twowiki.data.validation import validate as validate
 from twowiki.errors import DataError as DataError
 from twowiki.llm.outputs import read_llm_outputs as read_llm_outputs
@@ -20,5 +25,7 @@ from twowiki.metric.predictions import read_predictions as read_predictions
 from twowiki.metric.report import Report as Report
 from twowiki.metric.score import score as score
 from twowiki.metric.settings import ScoreSettings as ScoreSettings
-from twowiki.models.auto import load_model as load_model
 from twowiki.models.auto import pipeline as pipeline
+from twowiki.text2text.answering import load_model as load_model
+from twowiki.training.hf_trainer import encode as encode
+from twowiki.training.hf_trainer import new_model as new_model

@@ -55,6 +55,16 @@ class DataError(ValueError):
             self.problem, file=file, record=self.record, field=self.field, remedy=self.remedy
         )
 
+    def of(self, record: str | None) -> DataError:
+        """Return the same error with the record filled in, where it was not known yet."""
+        return DataError(
+            self.problem,
+            file=self.file,
+            record=self.record or record,
+            field=self.field,
+            remedy=self.remedy,
+        )
+
 
 def _rebuild(
     problem: str, file: str | None, record: str | None, field: str | None, remedy: str | None

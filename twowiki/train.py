@@ -10,211 +10,156 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from tqdm import tqdm
-
+from twowiki.errors import DataError
+from twowiki.hub.run_record import check_run_files
 from twowiki.io.arguments import to_dict
 from twowiki.io.failures import run_guarded
-from twowiki.io.files import write_json
+from twowiki.io.files import sha256_of, write_json
 from twowiki.io.ownership import OwnedFolder
-from twowiki.training import checkpoint_files, checkpoints, output_folder, reports
-from twowiki.training.checkpoints import RunState
+from twowiki.training import checkpoints, output_folder, reports, run_log
 from twowiki.training.loop import (
     CpuClock,
-    NotFinite,
     RunningLosses,
-    StepCounts,
     broadcast,
-    check_finite,
-    flat_numbers,
     gather_predictions,
     is_over,
-    keep_freed_memory,
+    is_spent,
     learning_rate_at,
     note_evaluation,
     set_learning_rate,
-    shows_bar,
 )
+from twowiki.training.memory import is_out_of_memory, keep_freed_memory
+from twowiki.training.run import Run, start
 from twowiki.training.settings import TrainingSettings
-from twowiki.training.task import Task, make_task, read_settings
+from twowiki.training.task import read_settings
 
-
-class Run(NamedTuple):
-    """What the steps of a run work with, ready for this process's device."""
-
-    config: TrainingSettings
-    task: Task
-    accelerator: Any
-    model: Any
-    optimizer: Any
-    train_loader: Any
-    eval_loader: Any
-    state: RunState
-    identity: dict[str, Any]
-    batch_size: int
-    weights: int
-    steps: StepCounts
+if TYPE_CHECKING:
+    from twowiki.training.loaders import Batch
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Train, and return the exit status."""
-    return run_guarded(lambda: "twowiki.train", run, arguments, expected=(NotFinite, ImportError))
+    return run_guarded(lambda: "twowiki.train", run, arguments, expected=(ImportError,))
 
 
 def run(arguments: list[str]) -> int:
-    """Read the settings, and train with batches as large as the memory allows."""
+    """Read the settings, hold the folder, and train."""
     config = read_settings(arguments)
     config.check()
     output_folder.check_output(config)
-    from accelerate.utils import find_executable_batch_size
     from transformers.utils.logging import disable_progress_bar
 
     if config.REUSES_MEMORY:
         keep_freed_memory()
     if not sys.stderr.isatty():
         disable_progress_bar()  # type: ignore[no-untyped-call]
-    size = config.per_device_train_batch_size
     with output_folder.held_output(config):
-        find_executable_batch_size(train, starting_batch_size=size)(config)
+        try:
+            train(config)
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            remedy = "Use a smaller model, lora_r or gradient_checkpointing"
+            raise DataError("memory ran out outside of a batch", remedy=remedy) from error
     return 0
 
 
-def train(batch_size: int, config: TrainingSettings) -> None:
-    """Train from the start or a checkpoint, and report; a smaller batch after out-of-memory."""
-    from accelerate import skip_first_batches
-
-    run = start(batch_size, config)
-    state, accelerator, loader = run.state, run.accelerator, run.train_loader
-    hidden = not shows_bar(accelerator)
-    bar = tqdm(total=run.steps.total, initial=state.step, unit="step", disable=hidden)
-    losses, clock = RunningLosses(), CpuClock(state)
-    stopped = is_over(config, state)
-    run.model.train()
-    for epoch in range(state.epoch, config.num_train_epochs):
-        if stopped:
-            break
-        loader.set_epoch(epoch)
-        for batch in skip_first_batches(loader, state.batch) if state.batch else loader:
-            if take_batch(run, batch, losses, clock):
-                bar.update()
-                stopped = after_step(run, epoch, losses, clock, bar)
-                if stopped:
-                    break
-    bar.close()
-    accelerator.print(f"stopped after {state.step} steps: {stopped or 'the end'}")
-    if accelerator.is_main_process:
+def train(config: TrainingSettings) -> None:
+    """Train from the start or a checkpoint, and report."""
+    run = start(config)
+    state, accelerator = run.state, run.accelerator
+    over = is_spent(config, state, run.steps.total) or is_over(config, state)
+    if not over:
+        take_steps(run)
+    if over and is_reported(run):
+        run.show([f"the run is finished ({over}): nothing is left to do"])
+    elif accelerator.is_main_process:
         finish(run)
     accelerator.wait_for_everyone()
     accelerator.end_training()
     if config.push_to_hub and accelerator.is_main_process:  # a failure here costs no process
         from twowiki.hub.push import push
 
-        best = Path(config.output_dir) / "best"
-        pushed = push(best, config.hub_model_id, private=config.hub_private_repo)
+        pushed = push(run.output / "best", config.hub_model_id, private=config.hub_private_repo)
         print(f"pushed to {pushed.address}")
 
 
-def start(batch_size: int, config: TrainingSettings) -> Run:
-    """Prepare data, model, optimizer and processes, and load the checkpoint to continue from."""
-    import torch
-    from accelerate import Accelerator
-    from accelerate.utils import set_seed
-
-    if config.tf32:
-        torch.set_float32_matmul_precision("high")
-    accelerator = Accelerator(
-        gradient_accumulation_steps=config.gradient_accumulation_steps,
-        mixed_precision="bf16" if config.bf16 else "fp16" if config.fp16 else None,
-        log_with=config.report_to or None,
-        project_dir=config.output_dir,
-    )
-    show = accelerator.print
-    if batch_size != config.per_device_train_batch_size:
-        wanted = config.per_device_train_batch_size
-        show(f"out of memory: continuing with batches of {batch_size} instead of {wanted}")
-    checkpoint = checkpoints.find_checkpoint(config)
-    saved = checkpoint / "model" if checkpoint else checkpoints.find_saved_model(config)
-    task = make_task(config)
-    with accelerator.main_process_first():
-        task.prepare(saved)
-    identity = {"data": task.identity(), "processes": accelerator.num_processes}
-    if checkpoint:
-        checkpoints.check_same_run(checkpoint, config, identity)
-    if accelerator.is_main_process and not checkpoint:
-        write_json(Path(config.output_dir) / "config.json", to_dict(config))
-    set_seed(config.seed, device_specific=True)
-    model = task.build_model()
-    weights = task.count_weights(model)
-    for line in task.describe():
-        show(line)
-    show(f"{weights:,} weights, {accelerator.num_processes} process(es)")
-    optimizer = task.make_optimizer(model)
-    model, optimizer, train_loader, eval_loader = accelerator.prepare(
-        model, optimizer, *task.make_loaders(batch_size)
-    )
-    state = RunState()
-    accelerator.register_for_checkpointing(state)
-    if config.report_to:
-        values = to_dict(config).items()
-        plain = {name: value for name, value in values if isinstance(value, int | float | str)}
-        accelerator.init_trackers("twowiki", config=plain)
-    if checkpoint:
-        checkpoint_files.load_checkpoint(accelerator, checkpoint)
-        show(f"continuing from {checkpoint} (step {state.step})")
-    return Run(
-        config, task, accelerator, model, optimizer, train_loader, eval_loader, state, identity,
-        batch_size, weights, StepCounts.of(config, len(train_loader)),
-    )  # fmt: skip
+def take_steps(run: Run) -> None:
+    """Train until the run is over."""
+    config, state = run.config, run.state
+    losses = RunningLosses(state.losses, run.accelerator.is_main_process)
+    clock = CpuClock(state)
+    run.model.train()
+    run.learner.rehearse(run.train_loader.largest())
+    clock.restart()
+    run.pace.restart()
+    for epoch in range(state.epoch, config.num_train_epochs):
+        for examples, batches in run.train_loader.steps(epoch, state.examples, state.stretches):
+            losses.add(take_step(run, batches, clock))
+            if after_step(run, epoch, examples, losses, clock):
+                reason = state.stopped
+                end = "" if reason == "the end" else f": {reason}"
+                run.show([f"finished after {state.step:,} steps{end}"])
+                return
 
 
-def take_batch(run: Run, batch: Any, losses: RunningLosses, clock: CpuClock) -> bool:
-    """Learn from a batch; return whether the optimizer stepped."""
+def take_step(run: Run, batches: Sequence[Batch], clock: CpuClock) -> Any:
+    """Learn from a step's batches; return this process's part of the losses."""
     config, accelerator, state = run.config, run.accelerator, run.state
-    with accelerator.accumulate(run.model):
-        output = run.task.forward(run.model, batch)
-        check_finite(accelerator, output.loss, state.step + 1)
-        accelerator.backward(output.loss)
-        if accelerator.sync_gradients:
-            if config.max_grad_norm:
-                accelerator.clip_grad_norm_(run.model.parameters(), config.max_grad_norm)
-            progress = max(state.step / run.steps.total, clock.share(config.max_cpu_minutes))
-            rate = learning_rate_at(config, state, progress, run.steps.warmup)
-            set_learning_rate(run.optimizer, rate)
-        run.optimizer.step()
-        run.optimizer.zero_grad()
-    losses.add(output)
-    state.batch += 1
-    return bool(accelerator.sync_gradients)
+    losses = run.learner.compute(batches, state.step + 1)
+    if config.max_grad_norm:
+        accelerator.clip_grad_norm_(run.model.parameters(), config.max_grad_norm)
+    progress = state.step / run.steps.total
+    if config.max_cpu_minutes:
+        progress = max(progress, broadcast(accelerator, clock.share(config.max_cpu_minutes)))
+    set_learning_rate(run.optimizer, learning_rate_at(config, state, progress, run.steps.warmup))
+    run.optimizer.step()
+    run.optimizer.zero_grad()
+    return losses
 
 
-def after_step(run: Run, epoch: int, losses: RunningLosses, clock: CpuClock, bar: Any) -> str:
+def after_step(run: Run, epoch: int, examples: int, losses: RunningLosses, clock: CpuClock) -> str:
     """Log, evaluate and save as the settings say; return the reason to stop, or nothing."""
     config, accelerator, state, steps = run.config, run.accelerator, run.state, run.steps
     state.step += 1
+    state.examples += examples
     state.stopped = ""
     clock.tick()
-    epoch_done = state.batch >= len(run.train_loader)
-    if state.step % steps.logging == 0:
-        record = losses.mean(accelerator) | {"rate": run.optimizer.param_groups[0]["lr"]}
-        state.history.append({"step": state.step, **record})
-        bar.set_postfix(loss=f"{record['loss']:.3f}")
-        accelerator.log(flat_numbers(record), step=state.step)
-    spent = broadcast(accelerator, clock.share(config.max_cpu_minutes) >= 1.0)
+    run.pace.count(examples)
+    all_examples = run.train_loader.examples
+    if state.step == 1 or state.step % steps.logging == 0:
+        record = {
+            "step": state.step,
+            "epoch": epoch + state.examples / all_examples,
+            **losses.mean(),
+            "rate": run.optimizer.param_groups[0]["lr"],
+            **run.pace.read(steps.total, config.max_cpu_minutes),
+        }
+        state.history.append({name: record[name] for name in run_log.KEPT})
+        accelerator.log(run_log.flat_numbers(record), step=state.step)
+        run.show([run_log.step_line(record, steps.total)])
+    limit = config.max_cpu_minutes
+    spent = bool(limit) and broadcast(accelerator, clock.share(limit) >= 1.0)
     last = spent or state.step >= steps.total
+    epoch_done = state.examples >= all_examples
     evaluates = last or (state.step % steps.eval == 0 if steps.eval else epoch_done)
     if epoch_done:
-        state.epoch, state.batch = epoch + 1, 0
+        state.epoch, state.examples, state.earlier = epoch + 1, 0, []
+    run.pace.pause()
     if evaluates:
         evaluate(run)
         clock.restart()
         state.stopped = is_over(config, state) or ("the end" if last else "")
     if state.stopped or (state.step % steps.save == 0 if steps.save else evaluates):
+        state.losses = losses.kept()
         checkpoints.save_checkpoint(
-            accelerator, run.model, run.task.save, config, state, run.identity
+            accelerator, run.model, run.task.save, config, state, run.record
         )
         clock.restart()
+    run.pace.resume()
     return state.stopped
 
 
@@ -230,28 +175,43 @@ def evaluate(run: Run) -> None:
     best = note_evaluation(config, state, metrics[config.metric_for_best_model])
     state.history.append({"step": state.step, "epoch": state.epoch, "metrics": metrics})
     accelerator.log({f"validation/{k}": v for k, v in metrics.items()}, step=state.step)
-    known = (*reports.JOINT_COLUMNS, *reports.FURTHER)
-    shown = (*(name for name in known if name in metrics), config.metric_for_best_model)
-    line = " ".join(f"{name} {metrics[name]:.2f}" for name in dict.fromkeys(shown))
-    accelerator.print(f"step {state.step}: {line}{'  (best)' if best else ''}")
+    total, chosen = run.steps.total, config.metric_for_best_model
+    run.show([run_log.evaluation_line(state, total, metrics, chosen, best)])
     if best and result is not None:
-        output = Path(config.output_dir)
-        checkpoints.save_model(accelerator, run.model, task.save, output / "best")
-        result.files["scores.json"] |= {"step": state.step}
-        OwnedFolder(output).claim(*result.files)
-        for name, content in result.files.items():
-            write_json(output / name, content)
+        keep_best(run, result.files)
     accelerator.wait_for_everyone()
+
+
+def keep_best(run: Run, files: dict[str, Any]) -> None:
+    """Keep the model, its scores and its predictions, each with the run's id and the step."""
+    made_by = {"run": run.record["run"], "step": run.state.step}
+    checkpoints.save_model(run.accelerator, run.model, run.task.save, run.output / "best", made_by)
+    OwnedFolder(run.output).claim(*files)
+    others = [name for name in files if name != "scores.json"]
+    for name in others:
+        write_json(run.output / name, files[name])
+    hashes = {name: sha256_of(run.output / name) for name in others}
+    scores = files["scores.json"] | made_by | {"files": hashes}
+    write_json(run.output / "scores.json", scores)
+
+
+def is_reported(run: Run) -> bool:
+    """Check whether the folder holds the report of all steps, of this run and its best model."""
+    report = reports.read_report(run.output)
+    check_run_files(run.output, run.record["run"])
+    return report.get("steps") == run.state.step
 
 
 def finish(run: Run) -> None:
     """Write the report, the curves and the model's card, and print the scores."""
     from twowiki.hub.model_card import write_model_card
 
-    config, state = run.config, run.state
-    output = Path(config.output_dir)
+    config, state, output = run.config, run.state, run.output
+    OwnedFolder(output).discard("report.json")
+    check_run_files(output, run.record["run"])
     scores = json.loads((output / "scores.json").read_text(encoding="utf-8"))
     report = {
+        "run": run.record["run"],
         "scores": scores,
         **run.task.report(),
         "steps": state.step,
@@ -259,7 +219,7 @@ def finish(run: Run) -> None:
         "stopped": state.stopped,
         "cpu_seconds": round(state.cpu_seconds, 1),
         "weights": run.weights,
-        "batch_size": run.batch_size,
+        "batch_size": run.train_loader.size,
         "seed": config.seed,
         "config": to_dict(config),
         "versions": reports.versions(),
@@ -268,11 +228,15 @@ def finish(run: Run) -> None:
         "command": sys.argv,
         "history": state.history,
     }
-    write_json(output / "report.json", report)
+    OwnedFolder(output).claim("report.json", "best/README.md")
     reports.draw_curves(state.history, output / "curves.png", config.metric_for_best_model)
-    OwnedFolder(output).claim("best/README.md")
     write_model_card(output / "best", report)
-    print(run.task.summary(scores, report))
+    write_json(output / "report.json", report)  # the last file: with it the run is finished
+    science = "rougeL" in scores["metrics"]
+    sources = getattr(run.task, "sources", None)  # of the questions with contexts
+    data = sources[1].files[0] if sources else "DATA"
+    lines = run_log.closing(config, science=science, data=data)
+    run.show([run.task.summary(scores, report), *lines])
 
 
 if __name__ == "__main__":

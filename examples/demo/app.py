@@ -19,6 +19,7 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
 import gradio as gr
+from starlette.middleware import Middleware
 
 from twowiki import DataError
 from twowiki.pages.answer import (
@@ -31,6 +32,7 @@ from twowiki.pages.answer import (
     triple_rows,
 )
 from twowiki.pages.evidence import evidence_style
+from twowiki.pages.limits import LimitedBody
 
 HERE = Path(__file__).parent
 # what one question may hold, in all its fields together, so that no visitor stops the page
@@ -38,6 +40,7 @@ MOST_CHARACTERS = 50_000
 MOST_PARAGRAPHS = 100
 WAITING = 20  # questions in the queue; those after them are asked to come back
 UPLOAD_BYTES = 1  # the page has no upload
+REQUEST_BYTES = 1_000_000  # of a request, with every letter escaped
 TITLE = "Multi-hop questions with their evidence"
 INTRODUCTION = (
     f"# {TITLE}\nAsk about several paragraphs. The model gives the answer, the sentences that it "
@@ -194,6 +197,7 @@ def main() -> int:
         return 2
     make_demo(model, problem).queue(max_size=WAITING).launch(
         max_file_size=UPLOAD_BYTES,
+        app_kwargs={"middleware": [Middleware(LimitedBody, most_bytes=REQUEST_BYTES)]},
         server_name=args.host,
         server_port=args.port,
         theme=make_theme(),

@@ -28,8 +28,8 @@ Args:
     predictions: one text per question; an empty text for an unanswered question.
     references: a list of gold answers for each question, of any length. A question whose list is
         empty is left out of the means and counted in `excluded`.
-    also: names of metrics beside the two, never instead of them: exact_match, contains, f1_folded,
-        rougeL_unicode, rougeL_no_stem.
+    also: names of metrics beside the two, never instead of them: exact_match, contains,
+        rougeL_no_stem.
 
 Returns:
     f1, rougeL: 0-100, not rounded; then the metrics of `also`.

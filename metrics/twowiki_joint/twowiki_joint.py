@@ -39,11 +39,13 @@ Args:
     by_type: add the metrics of each question type.
     confidence_level: add bootstrap intervals, e.g. 0.95.
     seed: of the bootstrap.
-    resamples, subset, strict, strip_titles, coerce_indices, unicode, contains: as in
-        `twowiki.ScoreSettings`.
+    config: "hotpotqa" for HotpotQA's rules: joint is answer x support.
+    resamples, subset, parts, amend, people, strict, strip_titles, coerce_indices, unicode,
+        contains: as in `twowiki.ScoreSettings`.
 
 Returns:
-    em, f1, prec, recall, the same with sp_, evi_ and joint_: 0-100, not rounded.
+    em, f1, prec, recall, the same with sp_, evi_ and joint_: 0-100, not rounded; None for a part
+    that the gold does not have.
     signature: all that can change the scores. n, version, matching, warnings, and the rest of the
     report.
 

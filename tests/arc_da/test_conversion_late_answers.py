@@ -134,7 +134,7 @@ def test_another_filter_asks_for_another_screening(
     for command in ("review-export", "release"):
         capsys.readouterr()
         assert arc_da(command, work) == 2
-        assert "Run again: twowiki arc-da screen" in capsys.readouterr().err
+        assert "Run again: twowiki arc-da convert screen" in capsys.readouterr().err
     assert arc_da("screen", work) == 0
     everything_runs(work)
     assert "ARCEZ_Kite_2" not in released(work)

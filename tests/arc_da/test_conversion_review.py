@@ -57,7 +57,10 @@ def test_the_table_shows_what_a_reviewer_needs(work: Path) -> None:
     kite = rows["ARCEZ_Kite_1"]
     assert kite["options"] == "A* gravity | B paint | C string colour"
     assert kite["answers"] == "gravity | the wind"
-    assert kite["origins"] == "gravity (2 workers, mc_gold) | the wind (1 worker)"
+    assert (
+        kite["origins"]
+        == "gravity (2 workers, mc_gold; also written: Gravity.) | the wind (1 worker)"
+    )
     assert rows["ARCEZ_Pond_3"]["answers"] == "food | shelter"
     assert rows["ARCCH_Glade_1"]["answers"].endswith("| Both support the plant.")
     assert rows["ARCCH_Glade_1"]["origins"].endswith("Both support the plant. (mc_gold)")
@@ -280,7 +283,7 @@ def test_one_text_in_two_splits_is_an_error() -> None:
         "train": [Question("a", "EASY-TRAIN", "What is moss?", ("a plant",))],
         "test": [Question("b", "EASY-TEST", "what is MOSS", ("a plant",))],
     }
-    with pytest.raises(DataError, match="is in train"):
+    with pytest.raises(DataError, match=r"a \(train\) and b \(test\)"):
         check_repeats(splits, ())
     check_repeats(splits, ("a", "b"))
     check_repeats({"train": splits["train"] * 2}, ())
@@ -291,14 +294,14 @@ def test_every_stage_names_the_one_before(
 ) -> None:
     for stage in ("export-tasks", "screen", "review-export", "release"):
         assert arc_da(stage, tmp_path / "empty") == 2
-        assert "Make it with: twowiki arc-da filter" in capsys.readouterr().err
+        assert "Make it with: twowiki arc-da convert filter" in capsys.readouterr().err
     assert arc_da("import-answers", tmp_path / "empty", "x.jsonl") == 2
-    assert "twowiki arc-da filter" in capsys.readouterr().err
+    assert "twowiki arc-da convert filter" in capsys.readouterr().err
     assert arc_da("filter", tmp_path / "w", "--arc", ARC) == 0
     assert arc_da("screen", tmp_path / "w") == 2
-    assert "twowiki arc-da import-answers" in capsys.readouterr().err
+    assert "twowiki arc-da convert import-answers" in capsys.readouterr().err
     assert arc_da("status", tmp_path / "none") == 2
-    assert "twowiki arc-da filter" in capsys.readouterr().err
+    assert "twowiki arc-da convert filter" in capsys.readouterr().err
 
 
 def test_a_stage_on_the_same_inputs_is_not_run_again(
@@ -318,7 +321,7 @@ def test_a_stage_on_the_same_inputs_is_not_run_again(
 def test_status_shows_the_next_step(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert arc_da("status", work) == 0
     text = capsys.readouterr().out
-    assert "next: twowiki arc-da export-tasks" in text
+    assert "next: twowiki arc-da convert export-tasks" in text
     assert set(Workspace(work).stage_states()) == set(STAGES)
     (work / "manifest.json").write_text("{", encoding="utf-8")
     assert arc_da("status", work) == 2

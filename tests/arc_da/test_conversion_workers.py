@@ -345,7 +345,8 @@ def test_a_sheet_of_nobody_is_refused(work: Path, capsys: pytest.CaptureFixture[
 def test_mechanical_turk_comes_back(work: Path, tmp_path: Path) -> None:
     classic = {
         "WorkerId": "W1", "AssignmentId": "A1", "AssignmentStatus": "Approved",
-        "WorkTimeInSeconds": "61", "SubmitTime": "Mon", "Input.question_id_1": "ARCEZ_Kite_1",
+        "WorkTimeInSeconds": "61", "SubmitTime": "Mon Nov 30 10:00:00 PST 2026",
+        "Input.question_id_1": "ARCEZ_Kite_1",
         "Input.question_1": "?", "Answer.answers_1": "gravity; weight",
         "Answer.category_1": "single",
         "Input.question_id_2": "", "Answer.answers_2": "", "Answer.category_2": "",

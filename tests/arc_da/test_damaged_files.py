@@ -295,7 +295,7 @@ def test_names_survive_any_terminal(tmp_path: Path, encoding: str) -> None:
                    "PYTHONCOERCECLOCALE": "0"}  # fmt: skip
     command = [sys.executable, "-m", "twowiki", "arc-da"]
     for arguments in (
-        ["import-answers", work, path, "--worker", "zo\u00eb"],
+        ["convert", "import-answers", work, path, "--worker", "zo\u00eb"],
         ["rate-export", tmp_path / "r", RELEASE, "--split", "train", "--tests", "0", "--system",
          f"\u91cd={written(tmp_path / 'p.jsonl', '')}", "--gold-system"],
     ):  # fmt: skip

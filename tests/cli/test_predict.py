@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from tests.small_model import examples, model_and_windows, setting
 from twowiki.cli.main import main
 from twowiki.data.schema import to_official
+from twowiki.io.ownership import open_folder
 
 
 @pytest.fixture
@@ -74,17 +76,26 @@ def test_a_run_that_broke_off_goes_on(folder: Path, monkeypatch: pytest.MonkeyPa
     assert sorted(read(folder / "out.json")["answer"]) == sorted(ids)
 
 
-def test_parts_of_another_run_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_parts_of_another_run_are_refused_and_files_of_others_stay(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     parts = folder / "out.json.parts"
-    parts.mkdir()
+    with open_folder(parts, "predict", {}) as owned:
+        owned.claim("run.jsonl", "0.json")
     (parts / "run.jsonl").write_text('{"run": {"part": 7}}\n{"part": "0"}\n', encoding="utf-8")
     (parts / "0.json").write_text('[{"id": "stale"}]', encoding="utf-8")
+    (parts / "1.json").write_text("mine", encoding="utf-8")
     assert predict(folder, "dev.json") == 2
     assert "belongs to another run" in capsys.readouterr().err
     assert (parts / "0.json").exists()
+    assert predict(folder, "dev.json", "--part", "2", "--restart") == 2
+    assert "1.json: exists, and this run did not write it" in capsys.readouterr().err
     assert predict(folder, "dev.json", "--restart") == 0
     assert "stale" not in read(folder / "out.json")["answer"]
-    assert not parts.exists()
+    assert os.listdir(parts) == ["1.json"]
+    with open_folder(parts, "predict", {}, beside=True):
+        assert predict(folder, "dev.json") == 2
+    assert "another process is working in this folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -63,5 +63,5 @@ def test_the_command(tmp_path: Path, records: Records, capsys: pytest.CaptureFix
     values = json.loads(output.read_text(encoding="utf-8"))
     assert set(values) == {"train", "validation", "test"}
     assert values["test"]["types"]["total"]["answer_words"] is None
-    assert main(["stats", str(tmp_path / "r"), "--split", "dev"]) == 2
+    assert main(["stats", str(tmp_path / "r"), "--split", "holdout"]) == 2
     assert "it has train, validation, test" in capsys.readouterr().err

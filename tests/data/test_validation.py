@@ -109,3 +109,21 @@ def test_the_reference_items(shared: Path) -> None:
     assert findings.counts["evidence_support_count"] == 4
     assert findings.counts["sentence_index_out_of_range"] == 1
     assert "unreadable_record" not in findings.counts
+
+
+@pytest.mark.parametrize("lines", [False, True])
+def test_keys_that_stand_twice_are_found(lines: bool, tmp_path: Path, records: Records) -> None:
+    texts = [json.dumps(one) for one in records[:3]]
+    texts[1] = texts[1].replace('{"', '{"question": "an earlier one", "', 1)
+    texts[2] = texts[2][:-1] + ', "more": [{"a": 1, "a": 2, "a": 3}]}'
+    source = tmp_path / "dev.json"
+    source.write_text("\n".join(texts) if lines else f"[{','.join(texts)}]", encoding="utf-8")
+    findings = validate(source)
+    assert findings.ids["repeated_key"] == [records[1]["_id"], records[2]["_id"]]
+    assert findings.details["repeated_key"] == {"question": 1, "a": 1}
+
+
+def test_records_that_cannot_be_read_are_in_the_exit_code(tmp_path: Path, records: Records) -> None:
+    source = tmp_path / "dev.json"
+    source.write_text(json.dumps([*records, {**records[0], "_id": "x", "context": 3}]))
+    assert main(["validate", str(source)]) == 1

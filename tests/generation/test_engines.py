@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -30,3 +31,26 @@ def test_spark_gives_the_rows_and_the_bytes_of_duckdb(tmp_path: Path):
     tables = {verdict.what.rpartition("/")[2] for verdict in verdicts}
     assert {"linked", "facts", "grounded", "chains", "comparison", "bridge_comparison",
             "near", "wanted_pages"} <= tables  # fmt: skip
+
+
+def test_spark_names_the_places_of_bad_lines(tmp_path: Path):
+    pytest.importorskip("pyspark", reason="PySpark is not installed")
+    from twowiki.generation.dump_reader import LEFT_OUT, ingest
+    from twowiki.generation.engines import SparkEngine, ingest_on_spark
+
+    good = WORLD_DUMPS[1].read_text(encoding="utf-8").splitlines(keepends=True)
+    path = tmp_path / "paragraphs.jsonl"
+    lines = [*good[:3], '{"title": "Brøken\n', *good[3:], "[1, 2]\n"]
+    path.write_text("".join(lines), encoding="utf-8")
+    engine = SparkEngine(tmp_path / "scratch")
+    try:
+        counts = ingest_on_spark(engine.session, [path], "json", tmp_path / "spark")
+    finally:
+        engine.close()
+    assert counts == ingest([path], "json", tmp_path / "plain", workers=1)
+    found = [json.loads(line) for line in (tmp_path / "spark" / LEFT_OUT).read_text().splitlines()]
+    plain = [json.loads(line) for line in (tmp_path / "plain" / LEFT_OUT).read_text().splitlines()]
+    assert [one["reason"] for one in found] == [one["reason"] for one in plain]
+    assert [one["line"] for one in plain] == [4, len(lines)]
+    assert [one["begins"] for one in found] == ['{"title": "Brøken', "[1, 2]"]
+    assert all(one["file"].endswith("paragraphs.jsonl") for one in found)

@@ -148,7 +148,7 @@ def test_the_output_loads_by_every_door_and_scores_itself_full(drawn: Path, tmp_
     out = drawn / "out"
     total = json.loads((out / "report.json").read_text("utf-8"))["samples"]
     ours = twowiki.load_dataset(data_dir=str(out))
-    theirs = load_dataset(str(out / "parquet"), "data_ids_april7")
+    theirs = load_dataset(str(out / "parquet"), "generated")
     for split in ("train", "validation", "test"):
         assert ours[split].to_list() == theirs[split].to_list()
     assert sum(map(len, ours.values())) == total
@@ -334,6 +334,6 @@ def test_the_released_samples_come_back(shared: Path, tmp_path: Path):
     make(dumps, tmp_path, title_case="paper")
     recovery = Recovered(tmp_path / "out").check(mini / "expected.jsonl")
     assert recovery.expected == 249
-    assert recovery.found >= 0.92 * recovery.expected
+    assert recovery.found >= 0.90 * recovery.expected
     assert recovery.worded >= 0.90 * recovery.found
     assert all(missing.reason for missing in recovery.missing)

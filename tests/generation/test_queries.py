@@ -10,7 +10,7 @@ import pytest
 
 from twowiki.generation.engines import DuckDBEngine, query
 from twowiki.generation.queries import COMPARISONS, Tables, write_rules
-from twowiki.generation.tables import read_rows, write_part
+from twowiki.generation.tables import read_rows, table_of, write_part
 
 GROUPS = {100: 9000, 200: 700}  # class -> its entities
 
@@ -31,7 +31,8 @@ def members(tmp_path: Path) -> Tables:
     columns = ("s", "p", "o")
     empty = pa.table({name: pa.array([], pa.int64()) for name in columns})
     write_part(tmp_path / "grounded", "part-00000", empty)
-    return {name: tmp_path / name for name in ("members", "grounded")}
+    write_part(tmp_path / "uncertain", "part-00000", table_of("uncertain", ()))
+    return {name: tmp_path / name for name in ("members", "grounded", "uncertain")}
 
 
 @pytest.mark.parametrize(("cap", "most"), [(50, 400), (10**6, 9000)])

@@ -9,9 +9,10 @@ import pytest
 
 from tests.generation.dumps import FEMALE, HUMAN, MALE, Dumps, make, samples_of
 from twowiki.data.relations import FIRST_RELATIONS, RULES, SECOND_RELATIONS, START_TYPES, P
-from twowiki.generation.contexts import rank
+from twowiki.generation.ranking import rank
+from twowiki.generation.report import lacking_types
 from twowiki.generation.samples import QuestionInContext
-from twowiki.generation.splits import assign_splits, chains_of
+from twowiki.generation.splits import assign_splits, chains_of, paper_splits
 from twowiki.generation.templates import (
     CLEAN,
     PAPER,
@@ -51,7 +52,7 @@ def rule_dumps(contradicted: bool) -> Dumps:
 
 
 def test_all_rules_are_asked_with_the_right_word(tmp_path: Path):
-    make(rule_dumps(contradicted=False), tmp_path, types=("inference",))
+    make(rule_dumps(contradicted=False), tmp_path, types=("inference",), drop_unstated=False)
     words = {sample["rule"]: sample["inferred"] for sample in samples_of(tmp_path)}
     expected = {
         number: rule.word.partition("/")[2] or rule.word for number, rule in enumerate(RULES, 1)
@@ -72,8 +73,9 @@ def test_contradicted_rules_change_their_word_or_go(tmp_path: Path):
     )
 
 
-def test_unstated_rules_go_when_asked(tmp_path: Path):
-    make(rule_dumps(contradicted=False), tmp_path, types=("inference",), drop_unstated=True)
+def test_unstated_rules_go_by_default(tmp_path: Path):
+    report = make(rule_dumps(contradicted=False), tmp_path, types=("inference",))
+    assert report["dropped"]["chains"] == {"rule_not_stated": 8}
     kept = {sample["rule"] for sample in samples_of(tmp_path)}
     unproved = {n for n, rule in enumerate(RULES, 1) if rule.direct and not rule.must_be_stated}
     assert kept == set(range(1, 29)) - unproved
@@ -142,6 +144,20 @@ def test_types_are_balanced_over_the_hard_splits():
     )
     cells = Counter((splits.of[s.id], s.type) for s in samples)
     assert set(cells.values()) == {10}
+
+
+def test_the_papers_splits_have_every_type_alike():
+    kinds = ("comparison", "inference", "compositional")
+    samples = [question(n, kinds[n % 3], [1, n]) for n in range(120)]
+    scores = {sample.id: float(number >= 90) for number, sample in enumerate(samples)}
+    splits = paper_splits(samples, scores, "1")
+    cells = Counter((splits.of[s.id], s.type) for s in samples)
+    assert set(cells.values()) == {10}
+    assert {splits.of[s.id] for s in samples[90:]} == {"train-medium"}
+    assert splits == paper_splits(samples, scores, "1")
+    assert lacking_types({"dev": {"inference": 2}, "test": {}}, ["inference"]) == {
+        "test": ["inference"]
+    }
 
 
 # ---- templates

@@ -27,8 +27,9 @@ def scramble(path: Path) -> None:
 def test_sizes_are_compared(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "a").write_text("abc", encoding="utf-8")
-    content = {"config": {}, "files": file_sizes(tmp_path)}
+    content = {"config": {}, "identity": {}, "files": file_sizes(tmp_path)}
     assert content["files"] == {"model/a": 3}
+    (tmp_path / "trainer_state.json").write_text("{}", encoding="utf-8")
     (tmp_path / "run.json").write_text(json.dumps(content), encoding="utf-8")
     assert read_checkpoint_run(tmp_path) == content
     cut(tmp_path / "model" / "a")
@@ -59,7 +60,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]
 @pytest.mark.parametrize("damage", [cut, scramble])
 @pytest.mark.parametrize(
     "name",
-    ["optimizer.bin", "model.safetensors", "run.json", "custom_checkpoint_0.pkl",
+    ["optimizer.bin", "model.safetensors", "run.json", "trainer_state.json",
      "random_states_0.pkl"],
 )  # fmt: skip
 def test_a_damaged_checkpoint_is_refused(
@@ -74,10 +75,10 @@ def test_a_damaged_checkpoint_is_refused(
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
     output = tmp_path / "run"
     shutil.copytree(finished[0], output)
-    checkpoint = output / "checkpoints" / "step_2"
+    checkpoint = output / "checkpoint-2"
     content = json.loads((checkpoint / "run.json").read_text(encoding="utf-8"))
     assert content["files"][name if name != "run.json" else "optimizer.bin"] > 0
-    if not noted:  # as earlier versions wrote it
+    if not noted:  # then the damage itself is noticed
         del content["files"]
         (checkpoint / "run.json").write_text(json.dumps(content), encoding="utf-8")
     damage(checkpoint / name)

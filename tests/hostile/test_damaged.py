@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import shutil
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from tests.hub.folders import data_folder
 from twowiki import load_model
 from twowiki.cli.main import main
 from twowiki.errors import DataError
@@ -48,6 +50,9 @@ def with_config(**values: Any) -> Callable[[Path], None]:
         (folder / "config.json").write_text(json.dumps(config | values))
 
     return damage
+
+
+WORLD = Path(__file__).parents[1] / "data" / "world"
 
 
 def cut(path: Path) -> None:
@@ -169,13 +174,13 @@ def test_junk_is_no_checkpoint(tmp_path: Path, junk: str, capsys: pytest.Capture
     assert error.count("\n") == 1
 
 
-@pytest.fixture(scope="module")
-def index_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=["bm25s", "tantivy"])
+def index_folder(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     folder = tmp_path_factory.mktemp("index")
     words = [f"word{number} lake river city{number % 7} and more" for number in range(400)]
     (folder / "corpus.txt").write_text("".join(f"The {text}.\n" for text in words))
     corpus = SentenceCorpus([folder / "corpus.txt"])
-    build_index(corpus, folder / "index", IndexSettings(engine="bm25s"))
+    build_index(corpus, folder / "index", IndexSettings(engine=request.param))
     return folder / "index"
 
 
@@ -183,6 +188,8 @@ def test_every_cut_file_of_an_index_is_named(tmp_path: Path, index_folder: Path)
     errors = []
     for path in sorted(file for file in index_folder.rglob("*.*") if file.is_file()):
         name = path.relative_to(index_folder)
+        if not path.stat().st_size:
+            continue
         folder = tmp_path / str(name).replace("/", "-")
         shutil.copytree(index_folder, folder)
         cut(folder / name)
@@ -193,3 +200,59 @@ def test_every_cut_file_of_an_index_is_named(tmp_path: Path, index_folder: Path)
             errors.append((str(folder / name), str(error)))
     assert len(errors) >= 7
     assert [error for name, error in errors if name not in error or "\n" in error] == []
+
+
+def test_an_index_without_its_list_of_files_is_refused(tmp_path: Path, index_folder: Path):
+    folder = Path(shutil.copytree(index_folder, tmp_path / "index"))
+    if not (folder / "tantivy").is_dir():
+        pytest.skip("the engine has no list of files")
+    (folder / "tantivy" / "meta.json").unlink()
+    with pytest.raises(DataError, match="tantivy: holds 0 of 400 entries"):
+        SentenceIndex(folder)
+
+
+def test_pipes_in_folders_of_ours_are_refused(
+    tmp_path: Path, index_folder: Path, capsys: pytest.CaptureFixture[str]
+):
+    index = Path(shutil.copytree(index_folder, tmp_path / "index"))
+    os.mkfifo(index / "pipe.json")
+    with pytest.raises(DataError, match="pipe.json: is a pipe or a device"):
+        SentenceIndex(index)
+    for name, argv in (
+        ("run", ["verify", "run", "run"]),
+        ("run", ["explain", "x", "--run", "run"]),
+        ("space", ["push", "demo", "space", "owner/name", "--dry-run"]),
+        ("work", ["arc-da", "convert", "status", "work"]),
+    ):
+        (tmp_path / name).mkdir(exist_ok=True)
+        if not (tmp_path / name / "README.md").exists():
+            os.mkfifo(tmp_path / name / "README.md")
+        assert main([str(tmp_path / word) if word == name else word for word in argv]) == 2
+        assert "README.md" in capsys.readouterr().err
+
+
+def test_a_pipe_among_the_shards_is_not_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    folder = data_folder(tmp_path / "data")
+    shard = next(folder.rglob("validation-*.parquet"))
+    shard.unlink()
+    os.mkfifo(shard)
+    assert main(["push", "dataset", str(folder), "owner/name", "--dry-run"]) == 2
+    assert "the card has other splits of 'data' than its files" in capsys.readouterr().err
+
+
+def test_damaged_tables_of_a_run_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    argv = ["generate", "--wikidata", WORLD / "wikidata.json", "--paragraphs"]
+    argv += [WORLD / "paragraphs.jsonl", "--limit-per-type", 3, "--workers", 1]
+    for name in ("one", "two"):
+        assert main([str(word) for word in [*argv, "--out", tmp_path / name]]) == 0
+    both = ["verify", str(tmp_path / "one"), str(tmp_path / "two")]
+    assert main(both) == 0
+    table = next((tmp_path / "two" / "work").rglob("*.parquet"))
+    for text in ("", "x" * 1000):
+        table.write_text(text)
+        capsys.readouterr()
+        assert main(both) == 2
+        assert f"{table}: is damaged" in capsys.readouterr().err
+    (tmp_path / "one" / "dev.json").write_text("{")
+    assert main(["explain", "--run", str(tmp_path / "one"), "--against", str(table)]) == 2
+    assert "unexpected" not in capsys.readouterr().err

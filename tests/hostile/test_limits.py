@@ -29,7 +29,7 @@ from twowiki.errors import DataError
 from twowiki.generation.dump_reader import LEFT_OUT, ingest, paragraph_files
 from twowiki.generation.tables import read_rows
 from twowiki.generation.wikitext import render_summary
-from twowiki.io.records import read_object, read_values
+from twowiki.io.records import read_object, read_records, read_values
 
 # ---- one bad line of a dump
 
@@ -330,3 +330,10 @@ def test_no_control_characters_are_left(text: str):
 
 def test_a_number_of_no_character_is_one_sign():
     assert render_summary("a &#" + "9" * 5000 + "; b").text == "a \ufffd b"
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.json", "a.jsonl", "a.parquet", "a.zip"])
+def test_a_device_has_no_end_and_is_not_read(tmp_path: Path, name: str):
+    (tmp_path / name).symlink_to("/dev/zero")
+    with pytest.raises(DataError, match=f"{name}: is a device, not a file"):
+        list(read_records(tmp_path / name))

@@ -12,12 +12,14 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import Field, fields
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from twowiki.cli.main import ARC_DA, COMMANDS, command_class, main
+from twowiki.arc_da.conversion.workspace import STAGES
+from twowiki.cli.main import command_class, command_paths, main
 from twowiki.errors import DataError
 from twowiki.io.arguments import argument_name
 from twowiki.io.files import replacing, write_json, write_text
@@ -25,6 +27,12 @@ from twowiki.io.files import replacing, write_json, write_text
 # command -> its output files, by argument; an output folder ends in a slash
 OUTPUTS = {
     "score": "--output --per-example",
+    "audit": "--amendments --output --page",
+    "people export": "OUT/",
+    "people import": "--output FOLDER/",
+    "review": "OUT",
+    "rename": "OUT",
+    "twins": "OUT",
     "report": "OUT",
     "submission": "OUT",
     "prompt": "OUT",
@@ -32,6 +40,8 @@ OUTPUTS = {
     "stats": "--output",
     "corpus": "OUT/",
     "qrels": "OUT",
+    "index": "OUT/",
+    "retrieve": "OUT --report",
     "retrieval": "--output",
     "predict": "OUT --scores",
     "card": "OUT",
@@ -39,9 +49,11 @@ OUTPUTS = {
     "convert-baseline": "OUT/",
     "arc-da stats": "--json",
     "arc-da score": "--out --rows",
-    "arc-da mc-score": "--out --rows",
-    "arc-da audit-filter": "--json",
+    "arc-da mc-score": "--out --page --rows",
+    "arc-da convert audit-filter": "--json",
+    **dict.fromkeys([f"arc-da convert {stage}" for stage in [*STAGES, "status"]], "WORK/"),
     "arc-da rate-export": "OUT/",
+    "arc-da rate-import": "FOLDER/",
     "arc-da genie": "--out",
     "arc-da expert": "--out",
     "arc-da metric-agreement": "--out",
@@ -49,8 +61,12 @@ OUTPUTS = {
     "arc-da retrieve": "OUT --report",
 }
 FILES = [(name, out) for name, outs in OUTPUTS.items() for out in outs.split() if out[-1] != "/"]
-FOLDERS = [name for name, outs in OUTPUTS.items() if outs[-1] == "/"]
-PAIRS = [(name, *outs.split()) for name, outs in OUTPUTS.items() if " " in outs]
+FOLDERS = [name for name, outs in OUTPUTS.items() if outs[-1] == "/" and " " not in outs]
+PAIRS = [
+    (name, *two)
+    for name, outs in OUTPUTS.items()
+    for two in combinations([out for out in outs.split() if out[-1] != "/"], 2)
+]
 GARBAGE = b"\x00 not data"
 
 
@@ -67,14 +83,14 @@ def argv_of(command: str, values: dict[str, str]) -> list[str]:
         if name in values:
             text = values[name]
             pair = f"one={text}" if one.metadata.get("metavar") == "NAME=FILE" else text
-            place = one.metadata["positional"] or (command == "predict" and name in PLACES)
+            place = one.metadata["positional"] or name in PLACES.get(command, ())
             (places if place else flags).extend([pair] if place else [name, pair])
-    if command == "predict":
-        places = [values[name] for name in ("--model", "DATA", "OUT")]
+    if command in PLACES:
+        places = [values[name] for name in PLACES[command]]
     return [*command.split(), *places, *flags]
 
 
-PLACES = ("--model", "DATA", "OUT")
+PLACES = {"predict": ("--model", "DATA", "OUT"), "corpus": ("SOURCE", "OUT")}
 
 
 @pytest.fixture
@@ -89,7 +105,7 @@ def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], di
             path.write_bytes(GARBAGE)
             result[name] = str(path)
         for name, one in with_role(command, "output", "output_folder").items():
-            if one.metadata["positional"] or name in PLACES:
+            if one.metadata["positional"] or name in PLACES.get(command, ()):
                 result[name] = str(tmp_path / "new-output")
         return result
 
@@ -115,10 +131,10 @@ def refused(argv: list[str], capsys: pytest.CaptureFixture[str], *words: str) ->
 
 
 def test_every_output_has_its_role() -> None:
-    commands = [*COMMANDS, *(f"arc-da {name}" for name in ARC_DA)]
+    commands = [" ".join(path) for path in command_paths()]
     found = {}
     for command in commands:
-        if command not in ("arc-da", "generate", "world"):  # these mark their folders as their own
+        if command not in ("generate", "world"):  # these mark their folders as their own
             files = with_role(command, "output")
             folders = [f"{name}/" for name in with_role(command, "output_folder")]
             if files or folders:
@@ -195,8 +211,43 @@ def test_an_output_folder_is_no_input(
     Path("folder").mkdir()
     Path("folder/train.json").write_bytes(GARBAGE)
     for read in with_role(command, "input"):
-        values = given(command) | {read: "folder", "OUT": "./folder"}
-        refused(argv_of(command, values), capsys, "OUT", read)
+        out = OUTPUTS[command].rstrip("/")
+        values = given(command) | {read: "folder", out: "./folder"}
+        refused(argv_of(command, values), capsys, out, read)
+
+
+@pytest.mark.parametrize("command", [*FOLDERS, "generate", "world"])
+@pytest.mark.parametrize("name", ["a\x00b", "\ud800/x", "file", "file/x", "x" * 300])
+def test_names_that_are_no_folders(
+    command: str,
+    name: str,
+    given: Callable[[str], dict[str, str]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("file").write_bytes(GARBAGE)
+    out = OUTPUTS.get(command, "--out").rstrip("/")
+    refused(argv_of(command, given(command) | {out: name}), capsys)
+
+
+@pytest.mark.parametrize(
+    ("command", "read", "name"),
+    [
+        ("arc-da convert import-answers", "FILES", "30_crowd.jsonl"),
+        ("arc-da convert filter", "--arc", "00_source.jsonl"),
+        ("arc-da rate-import", "FILES", "ratings.jsonl"),
+    ],
+)
+def test_a_file_that_a_folder_gets_is_no_input(
+    command: str,
+    read: str,
+    name: str,
+    given: Callable[[str], dict[str, str]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("folder").mkdir()
+    (Path("folder") / name).write_bytes(GARBAGE)
+    out = OUTPUTS[command].rstrip("/")
+    refused(argv_of(command, given(command) | {read: f"folder/{name}", out: "folder"}), capsys, out)
 
 
 def test_a_corpus_does_not_replace_its_source(

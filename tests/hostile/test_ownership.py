@@ -139,7 +139,7 @@ def test_an_export_leaves_no_aliases_of_its_earlier_source(
     for name in ("train.json", "dev.json", "test.json"):
         shutil.copy(with_aliases / name, without)
     for source, there in ((with_aliases, True), (without, False), (with_aliases, True)):
-        assert main(["export", str(source), str(out)]) == 0
+        assert main(["export", str(source), str(out), "--config", "generated"]) == 0
         assert (out / "id_aliases.json").exists() == there
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "id_aliases.json").write_text("mine")
@@ -158,7 +158,7 @@ def test_a_new_run_never_loses_or_takes_checkpoints_of_another(tmp_path: Path) -
     data = [*tiny_files(tmp_path / "data"), "--cache_dir", str(tmp_path / "cache")]
     data += ["--save_steps", "1"]
     run(out, *data, "--max_steps", "2")
-    for name in ("best/notes.txt", "checkpoints/step_2/notes.txt", "notes.txt"):
+    for name in ("best/notes.txt", "checkpoint-2/notes.txt", "notes.txt"):
         (out / name).write_text("mine")
     before = contents(out)
     other = ["--learning_rate", "0.005"]
@@ -172,13 +172,13 @@ def test_a_new_run_never_loses_or_takes_checkpoints_of_another(tmp_path: Path) -
         after = contents(out)
         assert after | {MARK: b""} == before | {MARK: b""}
     run(out, *data, *other, "--max_steps", "1", "--overwrite_output_dir")
-    for name in ("best/notes.txt", "checkpoints/step_2/notes.txt", "notes.txt"):
+    for name in ("best/notes.txt", "checkpoint-2/notes.txt", "notes.txt"):
         assert (out / name).read_text() == "mine"
-    assert names_below(out / "checkpoints" / "step_2") == ["notes.txt"]
+    assert names_below(out / "checkpoint-2") == ["notes.txt"]
     run(out, *data, *other, "--max_steps", "2", "--resume_from_checkpoint", "auto")
     report = json.loads((out / "report.json").read_text())
     assert report["steps"] == 2
-    assert (out / "checkpoints" / "step_2" / "notes.txt").read_text() == "mine"
+    assert (out / "checkpoint-2" / "notes.txt").read_text() == "mine"
 
 
 def test_a_second_run_in_a_held_folder_ends_in_one_sentence(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from twowiki import train
-from twowiki.cli.main import ARC_DA, COMMANDS, command_class, main
+from twowiki.cli.main import command_class, command_paths, main
 from twowiki.errors import DataError
 from twowiki.generation.settings import GenerateConfig, Resources
 from twowiki.io.arguments import convert_values
@@ -20,11 +20,7 @@ from twowiki.worlds.settings import WorldConfig
 
 
 def classes() -> Iterator[type]:
-    for name, (module, _) in COMMANDS.items():
-        if module:
-            yield command_class([name])
-    for name in ARC_DA:
-        yield command_class(["arc-da", name])
+    yield from map(command_class, command_paths())
     for name in TASK_CLASSES:
         yield settings_class(name, None)
     yield from (ScoreSettings, GenerateConfig, Resources, WorldConfig)

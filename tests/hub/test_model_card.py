@@ -165,7 +165,8 @@ def test_a_started_from_model_is_named() -> None:
     config = CONFIG | {"backbone_name": "someone/encoder"}
     card = render_model_card({}, config, "me/m")
     assert loaded(card).data.base_model == "someone/encoder"
-    assert loaded(card).data.license is None
+    assert loaded(card).data.license == "other"
+    assert "that of the base model" in loaded(card).data.license_name.replace("-", " ")
     local = render_model_card({}, CONFIG | {"backbone_name": "/home/me/encoder"}, "me/m")
     assert "/home/me" not in local
     assert "| started from | encoder |" in local
@@ -236,3 +237,31 @@ def test_metrics_are_those_of_the_joint_metric() -> None:
     from twowiki.metric.results import METRIC_NAMES
 
     assert set(METRICS) == set(METRIC_NAMES)
+
+
+def test_a_card_names_data_metrics_and_citation() -> None:
+    report = report_of_a_run(run="abc123abc123")
+    card = render_model_card(report, CONFIG, "me/m")
+    data = loaded(card).data
+    assert data.datasets == ["xanhho/2WikiMultihopQA"]
+    assert data.metrics == ["exact_match", "f1"]
+    assert {one.dataset_type for one in data.eval_results} == {"xanhho/2WikiMultihopQA"}
+    assert "ho-etal-2020-constructing" in card
+    assert "https://huggingface.co/datasets/xanhho/2WikiMultihopQA" in card
+    assert "| run | `abc123abc123` (" in card
+
+
+def test_a_card_of_a_world_names_no_data_set_of_the_hub() -> None:
+    report = report_of_a_run()
+    for split in ("train", "validation"):
+        report["data"][split] |= {"source": "world people=99", "config": "world"}
+    for source in ("world people=99", "data_w"):
+        report["data"]["validation"]["source"] = source
+        card = render_model_card(report, CONFIG, "me/m")
+        data = loaded(card).data
+        assert data.datasets is None
+        assert {one.dataset_type for one in data.eval_results} == {"world"}
+        assert {one.dataset_config for one in data.eval_results} == {"world"}
+        assert {one.dataset_name for one in data.eval_results} == {"questions on a fictional world"}
+        assert "has the form and the method of the following paper" in card
+        assert "data_ids_april7" not in card

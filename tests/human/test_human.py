@@ -413,7 +413,7 @@ def outputs_table(path: Path) -> Path:
 
 def test_one_system_is_left_out_at_a_time(tmp_path: Path) -> None:
     outputs = read_outputs(str(outputs_table(tmp_path / "o.csv")))
-    judged, skipped = leave_one_out(outputs, score_all)
+    judged, skipped = leave_one_out(outputs, lambda _, answer, golds: score_all(answer, golds))
     assert skipped == {"A": 1, "B": 2, "C": 1}
     found = {(entry.system, entry.question_id): entry for entry in judged}
     assert ("B", "q2") not in found  # no other system got full credit there

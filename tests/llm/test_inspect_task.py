@@ -109,14 +109,16 @@ def test_the_question_is_asked_as_the_prompt_command_asks(tmp_path: Path) -> Non
 
     golds, _ = several(5)
     path = str(write(tmp_path / "dev.json", golds))
-    train = str(write(tmp_path / "train.json", [gold(_id="shot", answer="Oru")]))
+    train = str(write(tmp_path / "train.json", [gold(_id="shot", answer="Oru", question="Q?")]))
     task = two_wiki(path, form="gold-context", shots=1, shots_from=train, questions=3)
     assert len(task.dataset) == 3
-    shot = parse_record(gold(_id="shot", answer="Oru"))
+    shot = parse_record(gold(_id="shot", answer="Oru", question="Q?"))
     expected = messages_for(parse_record(golds[2]), "gold-context", [shot])
     said = [{"role": one.role, "content": one.text} for one in task.dataset[2].input]
     assert said == expected
     assert all("q2" not in message["content"] for message in said)
+    with pytest.raises(DataError, match="are not asked themselves"):
+        two_wiki(path, shots=1, shots_from=path)
 
 
 @pytest.mark.parametrize(

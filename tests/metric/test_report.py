@@ -86,7 +86,7 @@ def test_the_report_names_all_that_a_number_needs(tmp_path: Path) -> None:
 
 def test_signature() -> None:
     pattern = (
-        r"twowiki_joint\|evaluator:1\.1\|matching:official\|aliases:no\|missing:0\|n:8\|"
+        r"twowiki_joint\|evaluator:1\.1\|joint:answer\*support\*evidence\|matching:official\|aliases:no\|missing:0\|n:8\|"
         rf"gold:[0-9a-f]{{6}}\|v:{re.escape(__version__)}"
     )
     assert re.fullmatch(pattern, report_of().signature)

@@ -26,11 +26,11 @@ from tests.joint_files import (
     write_lines,
 )
 from twowiki.data.aliases import read_aliases
-from twowiki.data.schema import Prediction, parse_record, to_row
+from twowiki.data.schema import Fact, Prediction, parse_record, to_row
 from twowiki.data.sources import read_examples
 from twowiki.errors import DataError
 from twowiki.metric.predictions import BLOCKS, read_predictions
-from twowiki.metric.score import score
+from twowiki.metric.score import score, score_examples
 
 
 def warned(report: Any, *words: str) -> bool:
@@ -413,11 +413,26 @@ def test_a_hidden_split_stops_with_what_to_do(tmp_path: Path) -> None:
             assert all(word in message for word in ("validation", "twowiki submission", "github"))
 
 
-def test_gold_that_is_hidden_in_part_is_named() -> None:
-    golds = [gold(), gold(_id="q2", answer=None)]
-    with pytest.raises(DataError, match="record q2, field 'answer'"):
-        score(said(), golds)
+@pytest.mark.parametrize("blank", [{}, {"supporting_facts": [], "evidences": []}])
+def test_one_blank_answer_is_one_rule_at_all_doors(blank: dict[str, Any], tmp_path: Path) -> None:
+    golds = [gold(), gold(_id="q2", answer="", **blank), gold(_id="q3")]
+    path = write(tmp_path / "dev.json", golds)
+    rows = [to_row(parse_record(record)) for record in golds]
+    none = [{**record, "answer": record["answer"] or None} for record in golds]
+    typed = score_examples({"q1": parse_prediction()}, [parse_record(one) for one in golds])
+    for report in (*(score(said(), door) for door in (golds, path, rows, none)), typed):
+        assert report.n == 3
+        assert report.metrics["em"] == pytest.approx(100 / 3)
+        assert warned(report, "1 gold record without an answer (first: q2)", "--subset")
     assert score(said(), golds, subset=["q1"]).metrics["em"] == 100.0
+    all_blank = [{**record, "answer": ""} for record in golds]
+    for door in (all_blank, [to_row(parse_record(record)) for record in all_blank]):
+        with pytest.raises(DataError, match="no gold"):
+            score(said(), door)
+
+
+def parse_prediction() -> Prediction:
+    return Prediction("Brinmoor", (Fact("Tavik Orrel", 0), Fact("Dessa Orrel", 0)), ())
 
 
 def test_files_given_in_the_wrong_order_are_told_apart(tmp_path: Path) -> None:
@@ -456,9 +471,10 @@ def test_gold_of_other_sizes(tmp_path: Path) -> None:
 def test_missing_fields_are_empty_and_told() -> None:
     record = gold()
     del record["evidences"], record["evidences_id"]
-    report = score(said(evidence=[]), [record])
+    report = score(said(evidence=[]), [record], config="data")
     assert report.metrics["evi_em"] == 100.0
     assert warned(report, "'evidences'", "empty")
+    assert score(said(evidence=[]), [record]).metrics["evi_em"] is None  # no evidence at all
 
 
 def test_numbers_for_types_are_named() -> None:

@@ -197,6 +197,15 @@ def test_a_saved_folder_holds_all_code_that_it_needs(family: Family, tmp_path: P
     )
 
 
+def rounded(value: Any) -> Any:
+    """Round the numbers in nested lists and dicts: another process may add in another order."""
+    if isinstance(value, dict):
+        return {name: rounded(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [rounded(one) for one in value]
+    return round(value, 4) if isinstance(value, float) else value
+
+
 @pytest.mark.slow
 def test_a_folder_answers_where_this_package_is_hidden(family: Family, tmp_path: Path) -> None:
     model, _ = family.make(examples()[:1])
@@ -216,7 +225,10 @@ def test_a_folder_answers_where_this_package_is_hidden(family: Family, tmp_path:
     assert done.returncode == 0, done.stderr[-3000:]
     given = {"Tavik Orrel": "He was born. To Dessa."}
     expected = model.predict("Who is the mother of Tavik Orrel?", given)
-    assert json.loads(done.stdout.splitlines()[-1]) == json.loads(json.dumps(expected))
+    found = json.loads(done.stdout.splitlines()[-1])
+    score = found.pop("answer_score")
+    assert score == pytest.approx(expected.pop("answer_score"), abs=1e-5)
+    assert rounded(found) == rounded(json.loads(json.dumps(expected)))
     assert (folder / "again" / f"modeling_{family.name}.py").is_file()
 
 

@@ -38,6 +38,19 @@ def test_states_and_gradients_equal_the_packed_ones() -> None:
         torch.testing.assert_close(one, other, atol=1e-12, rtol=0)
 
 
+@pytest.mark.parametrize("dtype", [torch.float, torch.double])
+def test_what_runs_on_a_gpu_equals_the_packed_one(dtype: torch.dtype) -> None:
+    gru, inputs, mask = layer(dtype)
+    ours, theirs = gru._padded(inputs, LENGTHS) * mask.unsqueeze(2), packed(gru, inputs)
+    torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=0)
+    weights = torch.randn_like(ours)
+    variables = [inputs, *gru.parameters()]
+    mine = torch.autograd.grad((ours * weights).sum(), variables)
+    true = torch.autograd.grad((theirs * weights).sum(), variables)
+    for one, other in zip(mine, true, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5 if dtype == torch.float else 1e-12, rtol=0)
+
+
 def test_gradients_equal_finite_differences() -> None:
     gru, inputs, mask = layer()
     short = inputs[:2, :3].detach().requires_grad_()

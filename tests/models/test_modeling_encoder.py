@@ -7,15 +7,20 @@ from typing import Any
 
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoConfig, AutoModel, AutoModelForQuestionAnswering, AutoTokenizer
 
 from tests.small_encoder import BACKBONES, OTHERS, model_and_records, settings
 from tests.small_model import examples
 from twowiki.data.schema import Example
-from twowiki.models.auto import load_model, register_models
+from twowiki.models.auto import load_extractive_model, register_models
 from twowiki.models.backbone import VARIABLE_LENGTHS, read_windows
 from twowiki.models.features import Window
-from twowiki.models.modeling_encoder import TwoWikiEncoderForMultihopQA, read_sentences
+from twowiki.models.modeling_encoder import (
+    Pointers,
+    TwoWikiEncoderForMultihopQA,
+    read_sentences,
+)
 from twowiki.models.outputs import TwoWikiOutput
 from twowiki.models.processing_encoder import EncoderCollator, plan_example
 
@@ -128,6 +133,21 @@ def test_windows_without_padding_give_the_same(kind: str) -> None:
     assert int(real.sum()) < real.numel()
 
 
+def test_mapped_slots_score_as_mapped_tokens_do() -> None:
+    torch.manual_seed(0)
+    pointers = Pointers(48, ("start", "end"))
+    slots, tokens = torch.randn(3, 5, 48), torch.randn(3, 70, 48)
+    found = pointers(slots, tokens)
+    of_slots, of_tokens = pointers.slots(slots).chunk(2, -1), pointers.tokens(tokens).chunk(2, -1)
+    for number, name in enumerate(("start", "end")):
+        expected = of_tokens[number] @ of_slots[number].transpose(1, 2) * 48**-0.5
+        torch.testing.assert_close(found[name], expected, atol=1e-5, rtol=0)
+    work = FlopCounterMode(display=False)
+    with work:
+        pointers(slots, tokens)
+    assert work.get_total_flops() <= 0.3 * 2 * 3 * 70 * 48 * 96  # less than mapping the tokens
+
+
 @pytest.mark.parametrize("kind", ["bert", "modernbert"])
 def test_checkpointed_activations_give_the_same_gradients(kind: str) -> None:
     from twowiki.training.adapters import checkpoint_activations
@@ -166,7 +186,7 @@ def test_a_saved_model_loads_by_the_auto_classes_and_gives_equal_outputs(
     assert AutoConfig.from_pretrained(folder).relations == model.config.relations
     assert len(AutoTokenizer.from_pretrained(folder)) == len(model.answer_tokenizer)
     given = [(example.question, example.context) for example in examples()[:2]]
-    loaded = load_model(folder)
+    loaded = load_extractive_model(folder)
     assert [loaded.predict(*one) for one in given] == [model.predict(*one) for one in given]
 
 

@@ -14,7 +14,7 @@ import twowiki
 from tests.joint_files import ROOT
 from tests.small_model import GOLD_Q1, examples, model_and_windows, reproduced, setting
 from twowiki.errors import DataError
-from twowiki.models.inputs import QUESTION_CHARACTERS, parse_paragraphs
+from twowiki.models.inputs import QUESTION_CHARACTERS, check_question, parse_paragraphs
 from twowiki.models.prediction import MAX_BATCH_AREA, batch_windows
 
 QUESTION = GOLD_Q1.question
@@ -100,9 +100,9 @@ def test_several_questions_are_answered_as_each_alone(model: Any) -> None:
         ("Who?", [("", [])], "have no text"),
         ("Who?", [("Title", "")], "have no text"),
         ("Who?", [("Title", [" "])], "have no text"),
-        ("Who?", "a text", "Give .title, sentences. or .title, text. pairs"),
+        ("Who?", " ", "Give .title, sentences. or .title, text. pairs"),
         ("Who?", None, "the paragraphs are None"),
-        ("Who?", ["only a text"], "paragraph 0 is 'only a text', not a"),
+        ("Who?", [["only a text"]], "paragraph 0 is .'only a text'., not a"),
         ("Who?", [("A", ["b."]), ("A", "b", "c")], "paragraph 1"),
         ("Who?", [(None, ["b."])], "the title is None"),
         ("Who?", [("A", [1])], "the sentence 1 is not a text"),
@@ -274,3 +274,63 @@ def test_a_saved_pipeline_is_a_saved_model(folder: Path, tmp_path: Path) -> None
         path.name for path in (tmp_path / "again").iterdir()
     }
     assert twowiki.load_model(tmp_path / "again").predict(QUESTION, PAIRS)["sp"]
+
+
+class Document:
+    """A retriever's document: LangChain's, Haystack's or LlamaIndex's, by its attributes."""
+
+    def __init__(self, **fields: Any) -> None:
+        vars(self).update(fields)
+
+
+ORREL = ("Tavik Orrel", ("He was a runner.", "The son of Dessa Orrel."))
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        "He was a runner. The son of Dessa Orrel.",
+        ["He was a runner. The son of Dessa Orrel."],
+        {"text": "He was a runner. The son of Dessa Orrel."},
+    ],
+    ids=["a text", "a list of texts", "a document"],
+)
+def test_texts_without_titles_are_paragraphs(context: Any) -> None:
+    found = check_question("Who?", context).context
+    assert [(title, [s.strip() for s in part]) for title, part in found] == [("", [*ORREL[1]])]
+
+
+TEXT = "He was a runner. The son of Dessa Orrel."
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"title": "Tavik Orrel", "text": TEXT},
+        {"title": "Tavik Orrel", "sentences": list(ORREL[1])},
+        {"name": "Tavik Orrel", "content": TEXT},
+        {"page_content": TEXT, "metadata": {"title": "Tavik Orrel", "source": "wiki"}},
+        Document(page_content=TEXT, metadata={"title": "Tavik Orrel"}),
+        Document(id="1", content=TEXT, meta={"name": "Tavik Orrel"}, score=0.5),
+        Document(node=Document(text=TEXT, metadata={"title": "Tavik Orrel"}), score=0.5),
+        ORREL,
+        ("Tavik Orrel", TEXT),
+    ],
+)
+def test_documents_of_retrievers_are_paragraphs(document: Any) -> None:
+    ((title, sentences),) = check_question("Who?", [document]).context
+    assert (title, [sentence.strip() for sentence in sentences]) == (ORREL[0], [*ORREL[1]])
+
+
+def test_a_text_is_answered_from_by_name_and_by_position(model: Any) -> None:
+    ask = model.as_pipeline()
+    answer = model.predict("Who?", TEXT)
+    assert [one["title"] for one in answer["sentences"]] == ["", ""]
+    for found in (
+        ask(question="Who?", context=TEXT),
+        ask("Who?", TEXT),
+        ask({"question": "Who?", "context": TEXT}),
+        ask(question=["Who?"], context=[TEXT])[0],
+        ask(question="Who?", context=[{"page_content": TEXT}]),
+    ):
+        assert found == answer

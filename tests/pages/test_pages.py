@@ -466,7 +466,6 @@ def test_raw_texts_of_a_model_make_a_page(tmp_path: Path) -> None:
     [
         ({"g": [gold(answer="", supporting_facts=[], evidences=[])]}, "no gold"),
         ({"g": []}, "no record"),
-        ({"g": [gold(), gold(_id="q2", answer=None)]}, "no gold answer"),
         ({"p": {"x": 1}}, "not a prediction"),
         ({"flags": ["--examples", "-1"]}, "--examples"),
         ({"flags": ["--run", "nowhere"]}, "no such file"),

@@ -1,4 +1,4 @@
-"""Corpus, relevance judgments, and the two recalls, in Python and as commands."""
+"""Corpus, relevance judgments, rankings and their scores, in Python and as commands."""
 
 from __future__ import annotations
 
@@ -12,13 +12,7 @@ from tests.joint_files import gold, several, write
 from twowiki.cli.main import main
 from twowiki.data.schema import parse_record, to_row
 from twowiki.errors import DataError
-from twowiki.retrieval import (
-    all_gold_at_k,
-    build_corpus,
-    build_qrels,
-    score_rankings,
-    title_recall_at_k,
-)
+from twowiki.retrieval import build_corpus, build_qrels, score_rankings
 from twowiki.retrieval.corpus import join_sentences
 
 LAKE = ["Lake Oru", ["It is deep.", " It is cold."]]
@@ -77,26 +71,27 @@ def test_only_gold_paragraphs_are_relevant() -> None:
         build_qrels([gold(supporting_facts=[])])
 
 
-def test_recalls() -> None:
-    ranked, wanted = ["A", "C", "B"], {"A", "B"}
-    assert (title_recall_at_k(ranked, wanted, 2), all_gold_at_k(ranked, wanted, 2)) == (50.0, 0)
-    assert (title_recall_at_k(ranked, wanted, 3), all_gold_at_k(ranked, wanted, 3)) == (100.0, 1)
-    assert title_recall_at_k(["A", "A"], wanted, 2) == 50.0
-    assert title_recall_at_k([], wanted, 5) == 0.0
-    with pytest.raises(DataError, match="k is 0"):
-        title_recall_at_k(ranked, wanted, 0)
-    with pytest.raises(DataError, match="no gold titles"):
-        all_gold_at_k(ranked, set(), 2)
-
-
-def test_means_over_all_gold_questions() -> None:
+def test_means_over_all_gold_questions_by_type_and_hop() -> None:
     golds, _ = several(4)
     ranked = {"q0": ["Tavik Orrel", "Dessa Orrel"], "q1": ["Tavik Orrel", "X", "Dessa Orrel"]}
-    figures = score_rankings(ranked, golds, ks=(2, 3))
-    assert figures == {
-        "title_recall@2": 37.5, "all_gold@2": 0.25, "title_recall@3": 50.0, "all_gold@3": 0.5,
-        "n": 4, "missing": 2,
+    report = score_rankings(ranked, golds, ks=(2, 3))
+    assert report.summary.metrics == pytest.approx({
+        "recall@2": 37.5, "all_gold@2": 25.0, "recall@3": 50.0, "all_gold@3": 50.0, "mrr": 50.0,
+        "ndcg@10": 47.99302, 
+    })  # fmt: skip
+    assert (report.summary.n, report.missing) == (4, 2)
+    low, high = (report.summary.intervals or {})["all_gold@2"]
+    assert low == 0 < 25 < high <= 100
+    assert {name: one.metrics["all_gold@3"] for name, one in report.types.items()} == {
+        "comparison": 100, "inference": 100, "compositional": 0, "bridge_comparison": 0,
     }  # fmt: skip
+    assert {hop: one.metrics["recall@2"] for hop, one in report.hops.items()} == {1: 50, 2: 25}
+    assert "missing:2|n:4" in report.signature
+    assert report.render().splitlines()[2].startswith("all_gold@2   25.00 [0.00, ")
+    for line in ("inference", "hop 2", "questions without a ranking, which score 0: 2"):
+        assert line in report.render()
+    with pytest.raises(DataError, match="hide"):
+        score_rankings(ranked, [gold(supporting_facts=[])])
 
 
 def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,21 +103,25 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     documents = [json.loads(line) for line in (out / "corpus.jsonl").read_text().splitlines()]
     assert [one["title"] for one in documents] == ["Tavik Orrel", "Dessa Orrel"]
     assert documents[1]["text"] == "Dessa Orrel was a painter. She was born in Brinmoor."
+    assert documents[1]["metadata"] == {"sentence_starts": [0, 26]}
     assert len((out / "queries.jsonl").read_text().splitlines()) == 4
     contexts = [json.loads(line) for line in (out / "contexts.jsonl").read_text().splitlines()]
     assert contexts[0] == {"_id": "q0", "documents": [one["_id"] for one in documents]}
     once = (out / "corpus.jsonl").read_bytes()
+    table = out / "qrels" / "validation.tsv"
+    judged = table.read_text()
     assert main(["corpus", path, str(out)]) == 0
     assert (out / "corpus.jsonl").read_bytes() == once
 
-    table = tmp_path / "qrels.tsv"
     assert main(["qrels", path, str(table)]) == 0
+    assert table.read_text() == judged
     lines = table.read_text().splitlines()
     assert lines[0] == "query-id\tcorpus-id\tscore"
     assert lines[1] == f"q0\t{documents[0]['_id']}\t1"
     assert len(lines) == 9
-    assert main(["qrels", path, str(table), "--trec"]) == 0
-    assert table.read_text().splitlines()[0] == f"q0 0 {documents[0]['_id']} 1"
+    trec = tmp_path / "qrels.trec"
+    assert main(["qrels", path, str(trec), "--trec"]) == 0
+    assert trec.read_text().splitlines()[0] == f"q0 0 {documents[0]['_id']} 1"
 
     run = tmp_path / "run.trec"
     run.write_text(
@@ -132,9 +131,23 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     figures = tmp_path / "figures.json"
     arguments = ["retrieval", str(run), path, "--k", "1", "2", "--output", str(figures)]
     assert main([*arguments, "--corpus", str(out / "corpus.jsonl")]) == 0
-    assert json.loads(figures.read_text())["title_recall@2"] == 37.5
+    by_title = json.loads(figures.read_text())
+    assert by_title["metrics"]["recall@2"] == 37.5
+    plain = {"q0": [documents[1]["_id"], documents[0]["_id"]], "q1": [documents[0]["_id"]]}
+    for form in (plain, {"q0": {documents[1]["_id"]: 9, documents[0]["_id"]: 7.5},
+                         "q1": {documents[0]["_id"]: 3}}):  # fmt: skip
+        ids = ["retrieval", str(write(tmp_path / "run.json", form)), str(table), "--k", "2"]
+        assert main([*ids, "--output", str(figures)]) == 0
+        assert json.loads(figures.read_text())["metrics"]["recall@2"] == 37.5
+    for judgments in (table, trec, out):
+        ids = ["retrieval", str(run), str(judgments), "--k", "1", "2", "--output", str(figures)]
+        assert main(ids) == 0
+        assert json.loads(figures.read_text())["metrics"] == by_title["metrics"]
+    capsys.readouterr()
     assert main(arguments) == 2
-    assert "corpus" in capsys.readouterr().err
+    assert "--corpus" in capsys.readouterr().err
+    assert main(["retrieval", str(run), str(out), "--split", "test"]) == 2
+    assert "has judgments of validation, not of test" in capsys.readouterr().err
 
 
 def test_forms_of_rankings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -145,10 +158,14 @@ def test_forms_of_rankings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         {"q0": titles, "q1": titles}, {"q0": [{"title": one} for one in titles], "q1": titles},
         [{"id": name, "titles": titles} for name in ("q0", "q1")],
         [{"_id": name, "retrieved": titles} for name in ("q0", "q1")],
+        [{"id": name, "retrieval_result": [{"contents": f"\"{one}\"\nText."} for one in titles]}
+         for name in ("q0", "q1")],
+        [{"id": name, "ctxs": [{"title": one, "text": "It is."} for one in titles]}
+         for name in ("q0", "q1")],
     ]  # fmt: skip
     for form in forms:
         assert main(["retrieval", str(write(tmp_path / "r.json", form)), path]) == 0
-        assert "title_recall@2  100.00" in capsys.readouterr().out
+        assert "recall@2     100.00 [100.00, 100.00]" in capsys.readouterr().out
     lines = "".join(json.dumps(record) + "\n" for record in forms[2])
     (tmp_path / "r.jsonl").write_text(lines)
     assert main(["retrieval", str(tmp_path / "r.jsonl"), path]) == 0

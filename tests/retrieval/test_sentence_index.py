@@ -56,7 +56,7 @@ def index_of(folder: Path, lines: Sequence[str], **setting: Any) -> SentenceInde
 
 
 def found(index: SentenceIndex, question: str, k: int = 10) -> list[str]:
-    return [hit.sentence.text for hit in index.search([question], k)[0]]
+    return [hit.entry.text for hit in index.search([question], k)[0]]
 
 
 @pytest.mark.parametrize(
@@ -140,8 +140,8 @@ def test_titles_and_splitting(tmp_path: Path) -> None:
         ("x.jsonl", '{"text": 5}', "must be text"),
         ("x.jsonl", "[1, 2]", "must be a JSON object"),
         ("x.pdf", "%PDF", "not a corpus by its name"),
-        ("x.txt", "\n \n", "has no usable sentence"),
-        ("x.txt", "", "has no usable sentence"),
+        ("x.txt", "\n \n", "has no usable text"),
+        ("x.txt", "", "has no usable text"),
         ("x.txt", "a" * (1 << 20) + "b", "longer than a megabyte"),
     ],
 )
@@ -179,7 +179,7 @@ def test_words_of_the_two_analyzers() -> None:
 def test_the_sentence_that_answers_comes_first(tmp_path: Path, engine: str) -> None:
     index = index_of(tmp_path, [*FIVE, "ICE is frozen water", "Salt melts ice on roads."],
                      engine=engine)  # fmt: skip
-    assert index.manifest["sentences"] == 5
+    assert index.manifest["entries"] == 5
     assert index.manifest["dropped"] == {"duplicate": 2}
     assert found(index, "What melts ice?")[0] == FIVE[0]
     assert found(index, "quantum") == found(index, "") == found(index, "the of") == []
@@ -277,13 +277,13 @@ def test_a_store_that_broke_off_goes_on_with_the_same_bytes(tmp_path: Path) -> N
         with pytest.raises(Broken):
             fill_store(broken, tmp_path / "broken", part=20)
     again = fill_store(SentenceCorpus([path]), tmp_path / "broken", part=20)
-    assert len(again) == len(whole) == len(set(whole.sentences()))
+    assert len(again) == len(whole) == len(set(whole.entries()))
     for file in sorted((tmp_path / "whole").iterdir()):
         assert (tmp_path / "broken" / file.name).read_bytes() == file.read_bytes()
     assert [whole[n] for n in (0, 19, 20, len(whole) - 1)] == [
-        list(whole.sentences())[n] for n in (0, 19, 20, len(whole) - 1)
+        list(whole.entries())[n] for n in (0, 19, 20, len(whole) - 1)
     ]
-    assert list(whole.sentences(25)) == list(whole.sentences())[25:]
+    assert list(whole.entries(25)) == list(whole.entries())[25:]
     whole.close()
     again.close()
 
@@ -296,8 +296,8 @@ def test_a_tantivy_build_that_broke_off_goes_on(
     full = fill_store(SentenceCorpus([path]), tmp_path / "sentences")
 
     class Half(SentenceStore):
-        def sentences(self, start: int = 0) -> Iterator[Sentence]:
-            for number, sentence in enumerate(super().sentences(start), start=start):
+        def entries(self, start: int = 0) -> Iterator[Sentence]:
+            for number, sentence in enumerate(super().entries(start), start=start):
                 if number == 33:
                     raise Broken
                 yield sentence
@@ -320,7 +320,7 @@ def test_folders_of_something_else_are_refused(
     assert arc_da("index", corpus, tmp_path / "index", "--analyzer", "std") == 2
     assert "analyzer was 'en', and is 'std'" in capsys.readouterr().err
     assert arc_da("index", corpus, tmp_path) == 2
-    assert "is not empty, and not an index" in capsys.readouterr().err
+    assert "it holds files of others, such as 'c.txt'" in capsys.readouterr().err
     assert arc_da("retrieve", tmp_path / "none", corpus, tmp_path / "out.jsonl") == 2
     assert "no index here" in capsys.readouterr().err
     (tmp_path / "index" / "manifest.json").unlink()
@@ -351,13 +351,13 @@ def test_ten_sentences_a_question_near_equal_ones_once_copies_passed_over(
     index = index_of(tmp_path, lines)
     question = Question("q1", None, "What melts ice on a road?", ("salt",))
     context = find_contexts(index, [question], ContextSettings())[0]
-    kept = [hit.sentence.text for hit in context.hits]
+    kept = [hit.entry.text for hit in context.hits]
     assert len(kept) == 10
     assert ("Salts melt the ice on a road." in kept) != (FIVE[0] in kept)
     assert not any("Q: What melts" in text for text in kept)
     assert context.skipped == {"holds_the_question": 1, "near_duplicate": 1}
     with_copies = find_contexts(index, [question], ContextSettings(copies=True))[0]
-    assert with_copies.hits[0].sentence.text.startswith("Q: What melts")
+    assert with_copies.hits[0].entry.text.startswith("Q: What melts")
     index.close()
 
 

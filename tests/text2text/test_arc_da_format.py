@@ -24,7 +24,15 @@ from twowiki.text2text.arc_da_format import (
     render_target,
     unifiedqa_normalize,
 )
-from twowiki.text2text.arc_da_instances import draw_answers, draw_items, exclude_leaks, mixed_counts
+from twowiki.text2text.arc_da_instances import (
+    draw_answers,
+    draw_items,
+    exclude_leaks,
+    mixed_counts,
+    read_training_record,
+    trained_on,
+    training_record,
+)
 
 OPTIONS = ("melt", "Freeze")
 FACTS = ("Ice is\nfrozen Water.", "Heat melts ice.")
@@ -226,6 +234,43 @@ def test_what_is_evaluated_is_not_trained_on() -> None:
         exclude_leaks([asked("ARCEZ_7", "Reworded?")], [], dev)
     with pytest.raises(DataError, match="ARCCH_9.*dev or test question"):
         exclude_leaks([asked("ARCCH_9", "Other?", "CHALLENGE-TEST")], [], dev)
+
+
+def test_texts_of_all_splits_and_of_the_originals_are_kept_out() -> None:
+    choices = (Choice("A", "ice"), Choice("B", "steam"))
+    originals = {
+        "7": MultipleChoice("7", "Which is ice?", choices, "A", "easy", "dev"),
+        "2": MultipleChoice("2", "WHICH is ice", choices, "A", "easy", "train"),
+    }
+    dev = [asked("ARCEZ_7", "What do we call frozen water?", "EASY-DEV")]
+    test = [asked("ARCEZ_9", "What is steam?", "EASY-TEST")]
+    train = [
+        asked("ARCEZ_1", "What is snow?"),
+        asked("ARCEZ_2", "Name frozen water."),  # its original asks what the evaluated one's does
+        asked("ARCEZ_3", "what is STEAM"),  # of the test split, which is not evaluated now
+    ]
+    kept = exclude_leaks(train, [], dev, others=test, originals=originals)
+    assert [one.question_id for one in kept.questions] == ["ARCEZ_1"]
+    assert kept.dropped == {"same_text": ["ARCEZ_2"], "of_another_splits_text": ["ARCEZ_3"]}
+    multiple = [MultipleChoice("5", "What do we call frozen water", choices, "A", "easy", "train")]
+    kept = exclude_leaks([], multiple, dev, others=test, originals=originals)
+    assert kept.dropped == {"same_text": ["ARCEZ_5"]}
+    with pytest.raises(DataError, match="ARCEZ_3.*of another split"):
+        exclude_leaks(train[2:], [], dev, others=test, leaks="error")
+
+
+def test_a_record_tells_what_was_trained_on(tmp_path: Path) -> None:
+    record = training_record([asked("ARCEZ_1", "What is snow?")], {})
+    again = [asked("ARCEZ_1", "Reworded?"), asked("ARCEZ_8", "what is Snow"), asked("ARCEZ_9", "?")]
+    assert trained_on(again, record) == ["ARCEZ_1", "ARCEZ_8"]
+    assert read_training_record(str(tmp_path)) is None
+    (tmp_path / "best").mkdir()
+    path = tmp_path / "best" / "training_questions.json"
+    path.write_text(json.dumps(record), encoding="utf-8")
+    assert read_training_record(str(tmp_path)) == record
+    path.write_text('{"ids": 3}', encoding="utf-8")
+    with pytest.raises(DataError, match="needs the lists ids and texts"):
+        read_training_record(str(tmp_path))
 
 
 def test_multiple_choice_of_an_evaluated_question_is_refused() -> None:

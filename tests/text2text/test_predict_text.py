@@ -15,14 +15,14 @@ from twowiki.arc_da.schema import Question
 from twowiki.cli.main import main
 from twowiki.data.schema import to_official
 from twowiki.errors import DataError
+from twowiki.llm.parsing import parse_science_answer
 from twowiki.llm.prompts import (
     ScienceQuestion,
-    draw_science_shots,
-    parse_science_answer,
     science_messages,
     science_prompt,
     shortest_answer,
 )
+from twowiki.llm.shots import draw_science_shots
 from twowiki.text2text import prediction as asking
 from twowiki.text2text.arc_da_format import Format
 from twowiki.text2text.chat_format import Codec, write_text_format
@@ -128,13 +128,37 @@ def test_prompts_with_and_without_demonstrations() -> None:
 def test_demonstrations_are_drawn_from_the_seed_and_show_a_short_answer() -> None:
     pool = [Question(f"t{n}", None, "Q?", ("a b", "c", "d")) for n in range(9)]
     assert (
-        draw_science_shots(pool, 3, 1)
-        == draw_science_shots(pool, 3, 1)
-        != draw_science_shots(pool, 3, 2)
+        draw_science_shots(pool, 3, 1).chosen
+        == draw_science_shots(pool, 3, 1).chosen
+        != draw_science_shots(pool, 3, 2).chosen
     )
     assert shortest_answer(pool[0]) == "c"
     with pytest.raises(DataError, match="10 demonstrations requested, but only 9"):
         draw_science_shots([*pool, Question("t9", None, "Q?")], 10, 0)
+
+
+def test_a_question_that_is_asked_is_no_demonstration(
+    causal: Path, dev: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train = write_lines(
+        tmp_path / "train.jsonl",
+        [
+            {"question_id": "t0", "question": "what IS number 3", "answers": ["SECRET"]},
+            {"question_id": "q1", "question": "Another?", "answers": ["SECRET"]},
+            {"question_id": "t1", "question": "Solved?", "answers": ["sun"]},
+        ],
+    )
+    out = tmp_path / "said.json"
+    assert predict(causal, dev, out, "--shots", 1, "--shots-from", train) == 0
+    assert "2 questions left out of the demonstrations" in capsys.readouterr().err
+    prompts = [one["prompt"] for one in read_lines(Path(f"{out}.outputs.jsonl"))[1:]]
+    assert all("sun" in prompt and "SECRET" not in prompt for prompt in prompts)
+    data = tmp_path / "dev.json"
+    examples = [to_official(example) for example in tiny_examples(2)]
+    data.write_text(json.dumps(examples), "utf-8")
+    given = ["--shots", 1, "--shots-from", data]
+    assert predict(causal, data, tmp_path / "two.json", *given, task="two_wiki") == 2
+    assert "are not asked themselves" in capsys.readouterr().err
 
 
 def test_a_language_model_is_asked_and_every_word_kept(

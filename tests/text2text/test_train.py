@@ -52,8 +52,8 @@ def science(world: dict[str, Path], **settings: Any) -> dict[str, Any]:
 
 
 def last_weights(output: Path) -> dict[str, torch.Tensor]:
-    folder = sorted((output / "checkpoints").glob("step_*"), key=lambda p: int(p.name[5:]))[-1]
-    return load_file(folder / "model" / "model.safetensors")
+    folder = max(output.glob("checkpoint-*"), key=lambda path: int(path.name[11:]))
+    return load_file(folder / "model.safetensors")
 
 
 CASES = {
@@ -97,10 +97,11 @@ def test_a_run_leaves_everything_that_it_promises(
     assert report["data"]["echo"]["f1"] == 0.0
     assert report["data"]["contexts"].keys() == {"contexts.jsonl"}
     assert report["config"]["n_a"] == 4
-    assert scores["signature"] in printed.strip().splitlines()[-1]
+    assert scores["signature"] in printed
     assert (tmp_path / "out" / "curves.png").read_bytes().startswith(b"\x89PNG")
-    gold = {k: v for k, v in list(read_gold_questions(world["dev"]).items())[:20]}
     said = read(tmp_path / "out", "predictions.json")
+    gold = {k: v for k, v in read_gold_questions(world["dev"]).items() if k in said}
+    assert len(gold) == len(said) == 20
     again = summarize_system(score_system(gold, said), ArcDaSettings(resamples=1000))
     assert again["f1"] == scores["metrics"]["f1"]
     assert again["signature"] == scores["signature"]
@@ -109,9 +110,9 @@ def test_a_run_leaves_everything_that_it_promises(
     assert {row["sentences"] for row in rows} == {1}
     mc = read(tmp_path / "out", "mc_scores.json")
     assert mc["accuracy"] == scores["metrics"]["mc_accuracy"]
-    assert set(read(tmp_path / "out", "mc_predictions.json")) == {
-        f"ARCEZ_dev_mc_{number}" for number in range(40, 60)
-    }
+    chosen = read(tmp_path / "out", "mc_predictions.json")
+    assert len(chosen) == 20
+    assert all(name.startswith("ARCEZ_dev_mc_") for name in chosen)
     card = (tmp_path / "out" / "best" / "README.md").read_text(encoding="utf-8")
     assert '"preset": "arcda"' in card
     assert f"| all | 20 | {scores['metrics']['f1']:.2f} |" in card
@@ -130,7 +131,9 @@ def test_the_best_model_says_elsewhere_what_it_said_in_training(
     ):
         out = tmp_path / name
         run_training(out, **science(world, **extra))
-        dev = write_lines(tmp_path / f"{name}.jsonl", read_lines(world["dev"])[:20])
+        drawn = read(out, "predictions.json")
+        lines = [one for one in read_lines(world["dev"]) if one["question_id"] in drawn]
+        dev = write_lines(tmp_path / f"{name}.jsonl", lines)
         said = tmp_path / f"{name}_said.json"
         flags = ["--task", "arc_da", "--contexts", str(world["contexts"]), "--batch-size", "3"]
         assert main(["predict", "--model", str(out / "best"), *flags, str(dev), str(said)]) == 0

@@ -28,7 +28,7 @@ def small_flags(task: str) -> list[str]:
     return [*SHARED, *SMALL[task].split()]
 
 
-def save_backbone(folder: Path) -> Path:
+def save_backbone(folder: Path | str) -> Path:
     """A tiny encoder as a folder that a run can start from."""
     from tests.small_encoder import model_and_records, settings
     from tests.small_model import examples
@@ -37,14 +37,20 @@ def save_backbone(folder: Path) -> Path:
     model.backbone.save_pretrained(folder)
     _, tokenizer = settings("bert")
     tokenizer.save_pretrained(folder)
-    return folder
+    return Path(folder)
 
 
 def run(
-    output: Path, *flags: str, task: str = "baseline", two: bool = False, check: bool = True
+    output: Path,
+    *flags: str,
+    task: str = "baseline",
+    two: bool = False,
+    check: bool = True,
+    script: str = "",
 ) -> Any:
     """Train; a gloo run that died at its exit is started once more."""
-    command = [sys.executable, *(TWO if two else []), "-m", "twowiki.train"]
+    program = [script] if script else ["-m", "twowiki.train"]
+    command = [sys.executable, *(TWO if two else []), *program]
     command += ["--output_dir", str(output), *small_flags(task), *flags]
     environment = {**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
     environment |= {"CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(ROOT)}
@@ -72,5 +78,5 @@ def losses(output: Path) -> list[float]:
 def weights(output: Path) -> dict[str, Any]:
     from safetensors.torch import load_file
 
-    last = sorted((output / "checkpoints").glob("step_*"), key=lambda p: int(p.name[5:]))[-1]
-    return load_file(last / "model" / "model.safetensors")
+    last = max(output.glob("checkpoint-*"), key=lambda path: int(path.name[11:]))
+    return load_file(last / "model.safetensors")

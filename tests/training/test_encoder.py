@@ -105,7 +105,7 @@ def test_a_task_trains_on_files_and_loses_nothing(tmp_path: Path) -> None:
     task.prepare(None)
     assert len(task.train) == 6
     model = task.build_model().eval()
-    _, loader = task.make_loaders(4)
+    _, loader = task.make_loaders()
     predicted = dict(task.predict(model, loader))
     assert sorted(predicted) == list(range(6))
     result = task.score(predicted)

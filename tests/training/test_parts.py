@@ -8,11 +8,9 @@ import zipfile
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy
 import pytest
-import torch
 from accelerate.data_loader import prepare_data_loader
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +18,7 @@ from hypothesis import strategies as st
 from tests.small_model import GOLD_Q1, examples, model_and_windows, setting, with_vocabulary
 from tests.tiny_data import tiny_examples, tiny_files
 from twowiki.errors import DataError
+from twowiki.hub.run_record import run_id
 from twowiki.io.ownership import OwnedFolder
 from twowiki.models.processing_baseline import BaselineCollator, BaselineProcessor
 from twowiki.training import checkpoints, data, reports, vocabulary
@@ -27,58 +26,30 @@ from twowiki.training import loop as optimization
 from twowiki.training.checkpoints import RunState
 from twowiki.training.extractive import aliases_of
 from twowiki.training.feature_store import encode_windows, fingerprint
-from twowiki.training.loaders import BucketBatchSampler, make_loader
-from twowiki.training.loop import NotFinite, check_finite
+from twowiki.training.loaders import LongestFirst, make_loader
 from twowiki.training.settings import BaselineArguments
 
 
-@given(st.lists(st.integers(1, 300), min_size=1, max_size=200), st.integers(1, 9), st.booleans())
-def test_batches_hold_every_window_once(lengths: list[int], size: int, bucket: bool) -> None:
-    sampler = BucketBatchSampler(lengths, size, seed=1, shuffle=True, bucket=bucket)
-    batches = list(sampler)
-    assert Counter(i for batch in batches for i in batch) == Counter(range(len(lengths)))
-    assert max(map(len, batches)) <= size
-    assert batches == list(sampler)
-
-
-def test_epochs_differ_and_come_back() -> None:
-    sampler = BucketBatchSampler([5] * 40, 4, seed=1, shuffle=True)
-    first = list(sampler)
-    sampler.set_epoch(1)
-    assert list(sampler) != first
-    sampler.set_epoch(0)
-    assert list(sampler) == first
-    assert list(BucketBatchSampler([5] * 40, 4, seed=2, shuffle=True)) != first
-
-
 def test_the_sampler_hides_what_makes_accelerate_drop_windows() -> None:
-    sampler = BucketBatchSampler([5] * 4, 2, seed=1, shuffle=True)
+    sampler = LongestFirst([5, 7, 6], 2)
+    assert list(sampler) == [[1, 2], [0]]
     assert not hasattr(sampler, "batch_size")
     assert not hasattr(sampler, "drop_last")
-    assert sampler.sampler is sampler
 
 
 @pytest.mark.parametrize("processes", [1, 2, 3])
 def test_uneven_batches_reach_the_processes_without_loss(processes: int) -> None:
     model, windows = model_and_windows()
     seen: Counter[int] = Counter()
-    orders = []
+    lengths = [len(window.token_ids) for window in windows]
     for rank in range(processes):
-        lengths = [len(window.token_ids) for window in windows]
-        sampler = BucketBatchSampler(lengths, 5, seed=1, shuffle=True)
-        loader = make_loader(windows, BaselineCollator(model.config), sampler)
+        loader = make_loader(windows, BaselineCollator(model.config), LongestFirst(lengths, 5), 1)
         prepared = prepare_data_loader(
             loader, num_processes=processes, process_index=rank, put_on_device=False
         )
-        for epoch in (0, 1):
-            prepared.set_epoch(epoch)
-            order = [n for batch in prepared for n in batch["numbers"].tolist()]
-            if epoch == 0:
-                seen.update(order)
-            orders.append(order)
+        seen.update(n for batch in prepared for n in batch["numbers"].tolist())
     assert set(seen) == set(range(len(windows)))
     assert sum(seen.values()) <= len(windows) + 5 * (processes - 1)
-    assert orders[0] != orders[1]  # set_epoch reached the sampler
 
 
 def test_features_come_back_from_disk_as_they_were(tmp_path: Path) -> None:
@@ -324,46 +295,57 @@ def test_matrices_decay_and_vectors_do_not() -> None:
     assert sgd.param_groups[0]["momentum"] == 0
 
 
-def test_a_loss_that_is_no_number_stops_with_the_step() -> None:
-    accelerator = SimpleNamespace(num_processes=1)
-    check_finite(accelerator, torch.tensor(1.0), 3)
-    with pytest.raises(NotFinite, match="nan at step 7"):
-        check_finite(accelerator, torch.tensor(float("nan")), 7)
-
-
 def test_only_checkpoints_of_the_run_count(tmp_path: Path) -> None:
-    folder = tmp_path / "checkpoints"
-    for name in ("step_2", "step_10", "step_9.tmp", "step_x", "notes"):
-        (folder / name).mkdir(parents=True)
-        (folder / name / "run.json").write_text("{}")
-    (folder / "step_11").write_text("a file")
-    for name in ("step_2", "step_10"):
+    for name in ("checkpoint-2", "checkpoint-10", "checkpoint-9.tmp", "checkpoint-x", "notes"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "run.json").write_text("{}")
+    (tmp_path / "checkpoint-11").write_text("a file")
+    for name in ("checkpoint-2", "checkpoint-10"):
         (tmp_path / "aside").mkdir()
         (tmp_path / "aside" / "run.json").write_text("{}")
-        (folder / name / "run.json").unlink()
-        OwnedFolder(tmp_path).put(tmp_path / "aside", f"checkpoints/{name}")
+        (tmp_path / name / "run.json").unlink()
+        OwnedFolder(tmp_path).put(tmp_path / "aside", name)
     found = [path.name for path in checkpoints.list_checkpoints(str(tmp_path))]
-    assert found == ["step_2", "step_10"]
+    assert found == ["checkpoint-2", "checkpoint-10"]
 
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
-    config = BaselineArguments()
-    (tmp_path / "run.json").write_text(
-        json.dumps({"data": ["a", "b"], "processes": 1, "config": {"learning_rate": 1.0}}),
-        encoding="utf-8",
-    )
-    mine = {"data": ["a", "b"], "processes": 1}
+    config = BaselineArguments(learning_rate=1.0)
+    identity = checkpoints.run_identity(config, ["a", "b"])
+    content = {"identity": identity, "config": {}}
+    (tmp_path / "run.json").write_text(json.dumps(content), encoding="utf-8")
+    (tmp_path / "trainer_state.json").write_text("{}", encoding="utf-8")
+
+    def check(data: list[str] | None = None, **changes: object) -> None:
+        mine = replace(config, **changes)  # type: ignore[arg-type]
+        checkpoints.check_same_run(tmp_path, checkpoints.run_identity(mine, data or ["a", "b"]))
+
+    check(num_train_epochs=99)
     with pytest.raises(DataError, match=r"learning_rate = 1\.0"):
-        checkpoints.check_same_run(tmp_path, config, mine)
-    checkpoints.check_same_run(
-        tmp_path, replace(config, learning_rate=1.0, num_train_epochs=99), mine
-    )
-    with pytest.raises(DataError, match="processes 1"):
-        checkpoints.check_same_run(tmp_path, config, {**mine, "processes": 2})
+        check(learning_rate=2.0)
+    with pytest.raises(DataError, match="other data"):
+        check(["a", "c"])
     with pytest.raises(DataError, match="is not a checkpoint"):
         checkpoints.find_checkpoint(
             replace(config, resume_from_checkpoint=str(tmp_path / "nowhere"))
         )
+
+
+def test_a_run_is_what_its_result_follows_from(tmp_path: Path) -> None:
+    config = BaselineArguments()
+    start = tmp_path / "start"
+    start.mkdir()
+    (start / "config.json").write_text("{}")
+    other = replace(config, model_name_or_path=str(start))
+
+    def identify(config: BaselineArguments, *data: str) -> str:
+        return run_id(checkpoints.run_identity(config, list(data or "d")))
+
+    assert identify(config) == identify(replace(config, output_dir="x", max_steps=3))
+    ids = [identify(config), identify(replace(config, seed=14)), identify(config, "e")]
+    ids.append(identify(other))
+    (start / "config.json").write_text('{"a": 1}')
+    assert len({*ids, identify(other)}) == 5
 
 
 def test_curves_and_tables_are_made_of_any_history(tmp_path: Path) -> None:

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import pytest
 
 import twowiki
 from tests.small_model import examples
+from tests.text_runs import forget_processes
 from tests.tiny_data import tiny_examples, tiny_files
 from tests.training.runs import ROOT, losses, report, run, save_backbone, small_flags, weights
 from twowiki.cli.main import main
 from twowiki.data.schema import Example, to_official
+from twowiki.errors import DataError
+from twowiki.hub.push import plan_push
+from twowiki.io.ownership import MARK
 
 pytestmark = pytest.mark.slow
 
@@ -59,14 +68,16 @@ def test_a_run_leaves_everything_that_it_promises(unbroken: Unbroken) -> None:
     assert found["data"]["train"]["content"] != found["data"]["validation"]["content"]
     assert found["ceiling"]["metrics"]["sp_em"] == 100.0
     assert set(found["scores"]["by_type"]) <= set(found["ceiling"]["by_type"])
-    last = unbroken.printed.strip().splitlines()[-1]
-    assert found["scores"]["signature"] in last
-    assert "joint_f1" in last
+    signed = next(
+        line for line in unbroken.printed.splitlines() if found["scores"]["signature"] in line
+    )
+    assert "joint_f1" in signed
     assert sum(losses(output)[-4:]) < sum(losses(output)[:4])
     assert (output / "curves.png").read_bytes().startswith(b"\x89PNG")
     assert list(output.rglob("events.out.tfevents*"))
-    names = sorted(path.name for path in (output / "checkpoints").iterdir())
-    assert names == ["step_12", "step_18"]
+    assert sorted(path.name for path in output.glob("checkpoint*")) == [
+        "checkpoint-12", "checkpoint-18"
+    ]  # fmt: skip
     if unbroken.task == "encoder":
         assert set(found["scores"]["without"]) == {"chain_consistency", "derive_answers"}
         assert "without derive_answers: joint_f1" in unbroken.printed
@@ -122,7 +133,7 @@ def test_a_new_run_replaces_an_older_one_on_request(data: list[str], tmp_path: P
     run(output, *data, "--max_steps", "2", "--save_steps", "1")
     run(output, *data, "--max_steps", "1", "--overwrite_output_dir")
     assert report(output)["steps"] == 1
-    assert [path.name for path in (output / "checkpoints").iterdir()] == ["step_1"]
+    assert [path.name for path in output.glob("checkpoint*")] == ["checkpoint-1"]
 
 
 def test_two_processes_predict_each_example_once_and_score_as_one(
@@ -146,6 +157,47 @@ def test_two_processes_predict_each_example_once_and_score_as_one(
     resumed = run(two, *flags, "--max_steps", "3", *resume, two=True)
     assert "continuing from" in resumed.stdout
     assert report(two)["steps"] == 3
+
+
+def test_one_process_goes_on_with_what_two_have_begun(data: list[str], tmp_path: Path) -> None:
+    output = tmp_path / "run"
+    run(output, *data, "--max_steps", "4", "--save_steps", "4", two=True)  # an epoch has 3
+    resumed = run(output, *data, "--resume_from_checkpoint", "auto")
+    assert "continuing from" in resumed.stdout
+    # of 24 examples in the second epoch 8 or so are done, of the third none: 4 a step
+    found = report(output)
+    assert found["epochs"] == 3
+    assert 4 + 3 + 6 <= found["steps"] <= 4 + 5 + 6
+
+
+SLOW_ENCODER = """
+import sys, time
+from datetime import timedelta
+from torch.distributed.distributed_c10d import _set_pg_timeout
+from twowiki import train
+from twowiki.models.processing_baseline import BaselineProcessor
+from twowiki.training import run, steps
+encode, make, share = BaselineProcessor.encode, run.make_accelerator, steps.share_weights
+def slow(self, *arguments):
+    time.sleep(0.3)
+    return encode(self, *arguments)
+def limited(config):
+    accelerator = make(config)
+    _set_pg_timeout(timedelta(seconds=5))
+    return accelerator
+def unlimited(*arguments):
+    share(*arguments)
+    _set_pg_timeout(timedelta(seconds=300))
+BaselineProcessor.encode, run.make_accelerator, steps.share_weights = slow, limited, unlimited
+sys.exit(train.main(sys.argv[1:]))
+"""
+
+
+def test_a_process_that_encodes_long_is_waited_for(data: list[str], tmp_path: Path) -> None:
+    script = tmp_path / "slow.py"
+    script.write_text(SLOW_ENCODER, encoding="utf-8")  # 33 questions take twice the limit
+    run(tmp_path / "run", *data, "--max_steps", "1", two=True, script=str(script))
+    assert report(tmp_path / "run")["hardware"]["processes"] == 2
 
 
 def test_a_loss_that_is_not_finite_stops_the_run(data: list[str], tmp_path: Path) -> None:
@@ -201,9 +253,8 @@ def test_the_trainer_of_transformers_trains_and_scores_it(kind: str, tmp_path: P
     import numpy
     from transformers import Trainer, TrainingArguments
 
-    from twowiki.models.labels import LABEL_NAMES
     from twowiki.training.evaluation import score_predictions, to_prediction
-    from twowiki.training.hf_trainer import joint_metrics
+    from twowiki.training.hf_trainer import EncodedExamples, joint_metrics
 
     given: list[Example] = examples()[:4]
     model, windows, collator = small_trainable(kind, given)
@@ -214,7 +265,6 @@ def test_the_trainer_of_transformers_trains_and_scores_it(kind: str, tmp_path: P
             per_device_train_batch_size=2,
             per_device_eval_batch_size=3,
             max_steps=2,
-            label_names=LABEL_NAMES,
             use_cpu=True,
             report_to=[],
             disable_tqdm=True,
@@ -224,7 +274,7 @@ def test_the_trainer_of_transformers_trains_and_scores_it(kind: str, tmp_path: P
         train_dataset=windows,
         eval_dataset=windows,
         processing_class=getattr(model, "answer_tokenizer", None),
-        compute_metrics=joint_metrics(windows, given, model.config),
+        compute_metrics=joint_metrics(EncodedExamples(windows, given, {}), model),
     )
     trainer.train()
     metrics = trainer.evaluate()
@@ -297,30 +347,6 @@ def test_a_saved_folder_works_where_the_package_is_not(tmp_path: Path) -> None:
         assert {path.name for path in first.glob("*.py")} == {p.name for p in target.glob("*.py")}
 
 
-def test_a_batch_that_does_not_fit_is_made_smaller(
-    data: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
-    from twowiki import train
-    from twowiki.training.extractive import ExtractiveTask
-
-    make_loaders = ExtractiveTask.make_loaders
-
-    def too_big(self: Any, batch_size: int) -> Any:
-        if batch_size > 3:
-            raise RuntimeError("CUDA out of memory.")
-        return make_loaders(self, batch_size)
-
-    monkeypatch.setattr(ExtractiveTask, "make_loaders", too_big)
-    flags = [*small_flags("baseline"), *data, "--max_steps", "2"]
-    assert train.main(["--output_dir", str(tmp_path), *flags]) == 0
-    assert "out of memory: continuing with batches of 3 instead of 4" in capsys.readouterr().out
-    assert report(tmp_path)["batch_size"] == 3
-
-
 def test_real_items_are_memorized(shared: Path) -> None:
     """Train = test: a sanity check on real data, not a measure of quality."""
     command = [sys.executable, str(ROOT / "bench" / "overfit_real.py"), "--short"]
@@ -328,3 +354,102 @@ def test_real_items_are_memorized(shared: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+def test_what_a_run_leaves_has_one_identity(unbroken: Unbroken, tmp_path: Path) -> None:
+    output, found = tmp_path / "run", report(unbroken.output)
+    shutil.copytree(unbroken.output, output)
+    made_by = {"run": found["run"], "step": found["scores"]["step"]}
+    assert json.loads((output / "best" / "run.json").read_text("utf-8")) == made_by
+    assert f"| run | `{found['run']}`" in (output / "best" / "README.md").read_text("utf-8")
+    assert f"run {found['run']}, seed 13" in unbroken.printed
+    plan_push(output, "me/model")
+    # the second run of another seed, as if its folder had been copied over the first one's
+    other = json.loads((output / "report.json").read_text("utf-8")) | {"run": "0" * 12, "seed": 99}
+    (output / "report.json").write_text(json.dumps(other), encoding="utf-8")
+    with pytest.raises(DataError, match=r"report\.json.*is of run 000000000000"):
+        plan_push(output, "me/model")
+    resumed = run(output, *unbroken.flags, "--resume_from_checkpoint", "auto",
+                  task=unbroken.task, check=False)  # fmt: skip
+    assert resumed.returncode == 2
+    assert "is of run 000000000000" in resumed.stderr
+
+
+def test_a_checkpoint_is_a_model_and_holds_the_weights_once(unbroken: Unbroken) -> None:
+    folder = unbroken.output / "checkpoint-12"
+    holders = [path.name for path in folder.rglob("*.safetensors")]
+    assert holders == ["model.safetensors"]
+    model = twowiki.load_model(folder)
+    assert model.predict("Who?", [("A b", ["A b is here.", "C."])])["sentences"]
+    sent = plan_push(folder, "me/model").paths
+    assert {"model.safetensors", "config.json", "tokenizer.json", "README.md"} <= sent
+    assert not sent & {"optimizer.bin", "trainer_state.json", "run.json", "random_states_0.pkl"}
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        ["--num_train_epochs", "1"],
+        ["--max_steps", "3"],
+        ["--max_cpu_minutes", "0.0001"],
+        ["--early_stopping_patience", "1", "--eval_steps", "1"],
+    ],
+    ids=["epochs", "steps", "CPU minutes", "patience"],
+)
+def test_a_finished_run_that_is_resumed_does_nothing(
+    limit: list[str], data: list[str], tmp_path: Path
+) -> None:
+    output = tmp_path / "run"
+    flags = ["--output_dir", str(output), *small_flags("baseline"), *data, *limit]
+    assert in_process(flags)[0] == 0
+    before = contents(output)
+    status, printed = in_process([*flags, "--resume_from_checkpoint", "auto"])
+    assert status == 0
+    assert "the run is finished (" in printed
+    assert contents(output) == before
+    if limit[0] != "--max_steps":
+        return
+    (output / "report.json").unlink()  # as if it had been killed before its end
+    steps = len(json.loads(before[output / "report.json"])["history"])
+    assert in_process([*flags, "--resume_from_checkpoint", "auto"])[0] == 0
+    assert len(report(output)["history"]) == steps
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    """Every file of a folder but its mark, which lists them in the order of the last run."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != MARK)
+    return {path: path.read_bytes() for path in files}
+
+
+def in_process(flags: list[str]) -> tuple[int, str]:
+    """Train inside this process; the status, and what it printed."""
+    from twowiki import train
+
+    forget_processes()
+    printed = StringIO()
+    try:
+        with redirect_stdout(printed), mock.patch.dict(os.environ, ACCELERATE_USE_CPU="true"):
+            return train.main(flags), printed.getvalue()
+    finally:
+        forget_processes()
+
+
+def test_the_log_is_readable_where_there_is_no_terminal(unbroken: Unbroken) -> None:
+    lines = unbroken.printed.splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith("step 1/18"))
+    for name in ("train: 24 questions", "validation: 9 questions", "model: TwoWiki", "devices: ",
+                 "steps: 18 of 4 examples", "output_dir: "):  # fmt: skip
+        assert sum(line.startswith(name) for line in lines[:start]) == 1, name
+    step = re.compile(
+        r"step (\d+)/18  epoch \d\.\d\d  loss \d+\.\d{4}  lr \d\.\d\de-\d\d  "
+        r"\d+\.\d examples/s  left \d+:\d\d"
+    )
+    assert [m[1] for line in lines if (m := step.fullmatch(line))] == [*map(str, range(1, 19))]
+    evaluated = [line for line in lines if "  evaluation  joint_f1 " in line]
+    assert [line.split()[1] for line in evaluated] == ["6/18", "12/18", "18/18"]
+    assert all(line.endswith("kept)") or "(best so far: " in line for line in evaluated)
+    assert "finished after 18 steps" in lines
+    tail = "\n".join(lines[-6:])
+    for name in ("best", "report.json", "curves.png"):
+        assert str(unbroken.output / name) in tail
+    assert f"twowiki push model {unbroken.output} my-name/my-model" in tail

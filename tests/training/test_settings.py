@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,10 @@ import pytest
 
 from tests.tiny_data import tiny_files
 from twowiki.errors import DataError
+from twowiki.training.former_names import RENAMED
+from twowiki.training.loaders import batches_per_step
+from twowiki.training.loop import StepCounts
 from twowiki.training.settings import (
-    RENAMED,
     BaselineArguments,
     EncoderArguments,
     config_names,
@@ -24,6 +26,19 @@ from twowiki.training.task import TASK_CLASSES, make_task, read_settings, settin
 
 ENCODER = ["--task", "encoder", "--model_name_or_path", "b"]
 ARC_DA = ["--task", "arc_da", "--data_dir", "x"]
+
+
+def test_no_two_configurations_share_a_folder(tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text("seed: 3\n")
+    science = ["--data_dir", "x"]
+    lines = [["--config", name, *(science if "arc" in name else [])] for name in config_names()]
+    lines += [["--config", str(own)], [], ENCODER, ARC_DA, ["--task", "two_wiki_text"]]
+    folders = [read_settings(line).output_dir for line in lines]
+    assert len(set(folders)) == len(lines)
+    assert folders[: len(config_names()) + 1] == [f"runs/{n}" for n in (*config_names(), "own")]
+    assert folders[-4:-2] == ["runs/baseline_defaults", "runs/encoder_defaults"]
+    assert read_settings(["--config", "tiny", "--output_dir", "x"]).output_dir == "x"
 
 
 def test_flags_win_over_the_file_and_model_options_go_to_the_model(tmp_path: Path) -> None:
@@ -167,6 +182,34 @@ def test_the_options_of_a_model_are_settings_with_its_types_and_defaults(kind: s
 
 def test_step_counts_below_one_are_shares_of_all_steps() -> None:
     assert [step_count(value, 40) for value in (0, 0.1, 0.001, 1, 30.0)] == [0, 4, 1, 1, 30]
+
+
+# training examples: of the release, of ARC-DA with four gold answers, of the worlds
+EXAMPLES = {"tiny": 1_188, "encoder_small": 1_500, "arc_da": 5_000, "arc_da_mc": 6_000}
+
+
+@pytest.mark.parametrize("processes", [1, 2, 8])
+@pytest.mark.parametrize("name", config_names())
+def test_a_packaged_configuration_holds_on_any_number_of_devices(name: str, processes: int) -> None:
+    config = read_settings(["--config", name, "--data_dir", "x"])
+    examples = EXAMPLES.get(name, EXAMPLES["arc_da"] if "arc_da" in name else 167_454)
+    step = config.per_device_train_batch_size * batches_per_step(config, processes) * processes
+    assert step == (config.global_batch_size or config.per_device_train_batch_size * processes)
+    per_epoch = -(-examples // step)
+    counts = StepCounts.of(config, per_epoch)
+    assert -(-counts.total // (counts.eval or per_epoch)) >= 8
+    assert -(-counts.total // (counts.save or counts.eval or per_epoch)) >= 8
+    if config.lr_scheduler_type != "halving":
+        assert counts.warmup <= 0.1 * counts.total
+
+
+def test_a_global_batch_is_shared_in_whole_batches() -> None:
+    config = BaselineArguments(global_batch_size=96, per_device_train_batch_size=12)
+    assert [batches_per_step(config, count) for count in (1, 2, 8)] == [8, 4, 1]
+    assert batches_per_step(replace(config, global_batch_size=0), 3) == 1
+    for processes in (3, 16):
+        with pytest.raises(DataError, match=f"global_batch_size.*is 96.*12.*x {processes}"):
+            batches_per_step(config, processes)
 
 
 def test_configurations_are_found_by_name_and_by_file(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from twowiki.cli.main import main
+from twowiki.data.relations import RULES
 from twowiki.data.schema import TWO_WIKI_TYPES, Paragraph
 from twowiki.errors import DataError
 from twowiki.generation.difficulty import (
@@ -22,10 +23,11 @@ from twowiki.generation.difficulty import (
     render_difficulty,
     two_hop_answer,
 )
+from twowiki.generation.mining import mine_rules
 from twowiki.generation.settings import PAPER_MIX, GenerateConfig
 from twowiki.io.files import sha256_of
-from twowiki.worlds.dataset import prepare_dumps
-from twowiki.worlds.settings import WorldConfig, WorldOptions
+from twowiki.worlds.dataset import prepare_dumps, world_files
+from twowiki.worlds.settings import WorldConfig, WorldOptions, parse_world
 
 WORLD = "people=260,films=180,seed=3"
 
@@ -48,6 +50,8 @@ def test_a_world_gives_all_types_and_a_report_of_its_difficulty(generated: Path)
     assert report["world"]["people"] == 260
     assert report["difficulty"]["all"]["samples"] == len(examples)
     assert set(READERS) < set(report["difficulty"]["comparison"])
+    assert report["certificate"]["bound"] == 55
+    assert report["shortcuts"]["first named"]["comparison"]["answered"] > 20
     assert "<h2>Difficulty</h2>" in (generated / "report.html").read_text("utf-8")
 
 
@@ -57,13 +61,22 @@ def test_the_bytes_are_those_on_record(generated: Path):
     assert {name: sha256_of(generated / name) for name in recorded} == recorded
 
 
+def test_the_papers_rules_are_mined(generated: Path):
+    mined = {(rule.r1, rule.r2) for rule in mine_rules(generated, min_support=1)}
+    assert mined >= {(rule.r1, rule.r2) for rule in RULES}
+    assert len(RULES) == 28
+
+
 def test_the_two_hop_reader_knows_every_answer_and_shortcuts_do_not(generated: Path):
-    report = measure_difficulty(read_gold_examples(generated))
+    measured = measure_difficulty(read_gold_examples(generated))
+    report = measured["difficulty"]
     for name in READERS[:3]:
         assert report["all"][name] < 50
         assert report["inference"][name] < 50
     assert report["all"]["two hops"] == 100
-    assert render_difficulty(report).count("\n") == 5
+    text = render_difficulty(measured)
+    assert text.count("\n") == 17
+    assert text.splitlines()[-1].startswith("certificate: ")
 
 
 def test_the_two_hop_reader_sees_unsound_gold(generated: Path):
@@ -142,6 +155,23 @@ def test_the_papers_mix_shares_out_four_limits():
 # ---- doors
 
 
+def test_the_command_line_and_python_make_one_data_set(tmp_path: Path, generated: Path):
+    request = parse_world(f"{WORLD},limit_per_type=60")
+    files = world_files(
+        {"people": 260, "films": 180, "seed": 3, "limit_per_type": 60}, tmp_path, ""
+    )
+    assert request.questions == {"seed": "3", "limit_per_type": 60}
+    for split, (path,) in files.items():
+        name = {"validation": "dev"}.get(split, split)
+        assert sha256_of(Path(path)) == sha256_of(generated / f"{name}.json")
+
+
+def test_a_flag_and_a_world_may_not_differ(tmp_path: Path, capsys: Any):
+    arguments = ["--world", "people=60,films=20,limit_per_type=7", "--limit-per-type", "9"]
+    assert main(["generate", *arguments, "--out", str(tmp_path / "o")]) == 2
+    assert "limit_per_type" in capsys.readouterr().err
+
+
 def test_load_dataset_makes_a_world(tmp_path: Path):
     code = """
 import datasets, twowiki
@@ -152,6 +182,14 @@ again = datasets.load_dataset("twowiki", "world", **options)
 assert made["train"][0] == again["train"][0]
 assert set(made) == {"train", "validation", "test"}
 assert made["test"][0]["answer"]
+corpus = twowiki.load_dataset("world_corpus", split="corpus", **options)
+pages = {page["title"]: page for page in corpus}
+first = made["test"][0]
+for fact in first["supporting_facts"]:
+    relevant = pages[fact["title"]]["relevant_for"]
+    assert {"split": "test", "question_id": first["id"]} in relevant
+assert len(corpus) > 1000 and any(page["aliases"] for page in corpus)
+assert all(page["entity_id"].startswith("Q5") for page in corpus)
 other = twowiki.load_dataset("world", **{**options, "seed": 4}, split="train")
 assert other[0]["question"] != made["train"][0]["question"]
 try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -14,12 +15,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.test_prose import BRITISH
+from twowiki import worlds
 from twowiki.errors import DataError
 from twowiki.generation.text import normalize
 from twowiki.worlds.dumps import time_value, write_world
-from twowiki.worlds.names import FLAVORS, Titles, coin_land, coin_place, coin_surname, has_mark
+from twowiki.worlds.names import (
+    FLAVORS,
+    coin_land,
+    coin_place,
+    coin_surname,
+    has_mark,
+    may_be_real,
+)
 from twowiki.worlds.people import NOBODY
 from twowiki.worlds.random_draws import NOW, Chance, draw_date, write_date
+from twowiki.worlds.registry import Registry
 from twowiki.worlds.settings import WorldConfig, make_world_config, parse_world
 from twowiki.worlds.vocabulary import PROPERTIES
 from twowiki.worlds.world import World, build_world
@@ -95,7 +106,7 @@ def test_dates_are_days_that_there_are(year: int, seed: int, exact: int):
     parsed = parse_wikidata_time(value["time"], value["precision"], value["calendarmodel"])
     assert parsed is not None
     assert parsed.precision == value["precision"]
-    text = write_date(date, bool(seed % 2), Chance(seed))
+    text = write_date(date, bool(seed % 2), seed % 100)
     assert normalize(text) in [norm for norm, says in written_forms(parsed) if says == parsed]
 
 
@@ -110,6 +121,14 @@ def test_every_coined_name_holds_a_mark(flavor: Any, seed: int):
     assert all(map(has_mark, coin_land(flavor, chance)))
 
 
+@given(flavor=st.sampled_from(FLAVORS), seed=st.integers(0, 10**9))
+def test_no_readable_name_of_a_family_or_place_is_in_the_list_of_names(flavor: Any, seed: int):
+    chance, readable = Chance(seed), flavor._replace(clusters=())
+    coined = [coin_surname(readable, chance), coin_place(readable, chance)]
+    assert not any(map(may_be_real, [*coined, *coin_land(readable, chance)]))
+    assert all(name.isascii() and name.isprintable() for name in coined)
+
+
 @pytest.mark.parametrize(
     "name",
     ["Smith", "Kurosawa", "Schwarzenegger", "Nguyễn", "Ivanov", "Delacroix", "Oppenheimer",
@@ -119,18 +138,46 @@ def test_real_names_hold_no_mark(name: str):
     assert not has_mark(name)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["Smith", "Lindgren", "di Rossini", "Johnson", "Kurosawa", "Nguyễn", "Ivanov", "Delacroix",
+     "Oppenheimer", "Hitchcock", "Almodóvar", "Bergman", "Fellini", "Kubrick"],
+)  # fmt: skip
+def test_real_surnames_are_known(name: str):
+    assert may_be_real(name)
+
+
 def test_every_page_is_of_somebody_or_something_coined(world: World):
     titles = [title for title in world.registry.titles if title is not None]
     assert len(set(titles)) == len(titles)
+    assert [name for name in world.careers.surnames if may_be_real(name)] == []
+    marked = build_world(WorldConfig(people=300, films=200, names="marked"))
+    titles = [title for title in marked.registry.titles if title is not None]
     assert [title for title in titles if not has_mark(title)] == []
 
 
-def test_a_second_page_of_a_name_gets_a_bracket():
-    titles = Titles()
-    given = [titles.give("X", ("film", "1999 film")) for _ in range(4)]
-    assert given == ["X", "X (film)", "X (1999 film)", "X (2)"]
-    assert titles.give("Y", ("song",), always=True) == "Y (song)"
-    assert "Y (song)" in titles
+def test_nobody_has_a_given_name_twice(world: World):
+    for entity in world.careers.entity:
+        words = world.registry.labels[entity].split()
+        assert len(set(words)) == len(words)
+
+
+def test_all_pages_of_a_name_get_brackets():
+    registry = Registry()
+    registry.add("city", "X")
+    films = [registry.add("film", "Y", waits=True) for _ in range(3)]
+    song, alone, town = (registry.add("song", name, waits=True) for name in ("Y", "Z", "X"))
+    brackets = {
+        films[0]: ("film", "1999 film"), films[1]: ("film", "2001 film"),
+        films[2]: ("film", "2001 film", "2001 Oru film"),
+    }  # fmt: skip
+    registry.settle([*films, song, alone, town], lambda number: brackets.get(number, ("song",)))
+    assert registry.titles == [
+        "X", "Y (1999 film)", "Y (2001 film)", "Y (2001 Oru film)", "Y (song)", "Z", "X (song)",
+    ]  # fmt: skip
+    assert registry.has_title("Y (song)")
+    registry.settle([registry.add("song", "Q", waits=True)], lambda _: ("song",), always=[7])
+    assert registry.titles[7] == "Q (song)"
 
 
 def test_names_are_shared_unless_unique_ones_are_asked_for(world: World):
@@ -341,7 +388,7 @@ def test_the_same_settings_give_the_same_bytes(tmp_path: Path):
     code = (
         "import sys; from pathlib import Path; from twowiki.worlds.settings import parse_world; "
         "from twowiki.worlds.dumps import write_world; "
-        "write_world(parse_world(sys.argv[1]), Path(sys.argv[2]))"
+        "write_world(parse_world(sys.argv[1]).world, Path(sys.argv[2]))"
     )
     for hashing in ("0", "4711"):
         subprocess.run(
@@ -349,7 +396,7 @@ def test_the_same_settings_give_the_same_bytes(tmp_path: Path):
             check=True,
             env={"PYTHONHASHSEED": hashing, "PATH": "", "PYTHONPATH": str(Path.cwd())},
         )
-    write_world(parse_world("people=120,films=60,seed=other"), tmp_path / "other")
+    write_world(parse_world("people=120,films=60,seed=other").world, tmp_path / "other")
     for name in ("wikidata.json", "paragraphs.jsonl", "world.json"):
         one, two = ((tmp_path / hashing / name).read_bytes() for hashing in ("0", "4711"))
         assert one == two
@@ -363,7 +410,44 @@ def test_a_world_has_the_bytes_that_it_had(tmp_path: Path):
         hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()[:16]
         for name in ("wikidata.json", "paragraphs.jsonl")
     ]
-    assert digests == ["eaa648a3630a5e71", "14659b1364c30977"]
+    assert digests == ["f1a0f418ddd57d02", "f1e080c27faf8c26"]
+
+
+_LIVED = re.compile(r"\((?:born )?([^()]*?\d{4})[^()]*? – [^()]*?(\d{4})")
+
+
+def test_years_on_a_page_agree(tmp_path: Path):
+    write_world(WorldConfig(people=400, films=300, seed="years", words=90), tmp_path)
+    seen: Counter[str] = Counter()
+    for line in (tmp_path / "paragraphs.jsonl").read_text("utf-8").splitlines():
+        sentences = json.loads(line)["sentences"]
+        text = " ".join(sentences)
+        retired = {*re.findall(r"until (\d{4})\.", sentences[0]),
+                   *re.findall(r"retired in (\d{4})", text)}  # fmt: skip
+        assert len(retired) <= 1, text
+        seen["retired"] += len(retired)
+        assert len(re.findall(r"lived in .* from \d{4} to \d{4}", text)) <= 1, text
+        life = _LIVED.search(sentences[0])
+        if life is None:
+            continue
+        born, died = int(life[1][-4:]), int(life[2])
+        for year in map(int, re.findall(r"lived in [^.]* from \d{4} to (\d{4})", text)):
+            assert year <= died - 4, text
+            seen["lived"] += 1
+        for number in map(int, re.findall(r"of the (\d\d)(?:st|th) century", sentences[0])):
+            assert born + 20 <= 100 * number, text
+            assert 100 * (number - 1) < max(died, born + 20), text
+            seen["century"] += 1
+        for year in map(int, re.findall(r"exhibition on [^.]* in (\d{4})", text)):
+            assert year > died, text
+    assert min(seen[name] for name in ("retired", "lived", "century")) >= 5
+
+
+def test_pages_are_in_american_spelling():
+    for path in sorted((Path(worlds.__file__).parent / "data").glob("*.yaml")):
+        text = path.read_text("utf-8")
+        assert not BRITISH.findall(text), path.name
+        assert "harbour" not in text.lower(), path.name
 
 
 # ---- settings
@@ -373,7 +457,7 @@ def test_a_world_has_the_bytes_that_it_had(tmp_path: Path):
 @given(people=st.integers(50, 10**7), films=st.integers(10, 10**7), missing=st.integers(0, 100))
 def test_settings_are_read_as_they_are_written(people: int, films: int, missing: int):
     config = WorldConfig(people=people, films=films, seed="a b", missing=missing)
-    assert parse_world(config.text) == config
+    assert parse_world(config.text).world == config
 
 
 @pytest.mark.parametrize(
@@ -397,7 +481,10 @@ def test_unusable_settings_are_refused(text: str, says: str):
 
 def test_settings_by_name_are_typed():
     assert make_world_config({"brief": 1, "seed": 7}) == WorldConfig(brief=True, seed="7")
-    assert parse_world("people=1_000,unique-names=1") == WorldConfig(people=1000, unique_names=True)
-    assert parse_world("") == WorldConfig()
+    named = parse_world("people=1_000,unique-names=1").world
+    assert named == WorldConfig(people=1000, unique_names=True)
+    assert parse_world("") == (WorldConfig(), {"seed": "0"})
+    request = parse_world("seed=7,limit_per_type=all,mix=even")
+    assert request.questions == {"seed": "7", "limit_per_type": None, "mix": "even"}
     with pytest.raises(DataError, match="not an integer"):
         make_world_config({"people": 2.5})

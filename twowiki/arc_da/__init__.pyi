@@ -19,5 +19,6 @@ from twowiki.arc_da.schema import MultipleChoice as MultipleChoice
 from twowiki.arc_da.schema import Question as Question
 from twowiki.arc_da.sources import read_multiple_choice as read_multiple_choice
 from twowiki.arc_da.sources import read_questions as read_questions
+from twowiki.arc_da.validation import validate_questions as validate_questions
 from twowiki.human.scores import score_experts as score_experts
 from twowiki.human.scores import score_ratings as score_ratings

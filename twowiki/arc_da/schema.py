@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from twowiki.arc_da.layouts import as_arc_record
 from twowiki.errors import DataError
 
 DIFFICULTIES = ("easy", "challenge")
@@ -149,13 +150,15 @@ def parse_multiple_choice(
 ) -> MultipleChoice:
     """Parse a multiple-choice question from ARC's JSON, a mirror's row, or a row of its tables.
 
-    Three layouts: `question: {stem, choices: [{text, label}]}` (ARC's JSON lines); `question` with
+    Layouts of other data sets are read too (`layouts.as_arc_record`). ARC's own are three:
+    `question: {stem, choices: [{text, label}]}` (ARC's JSON lines); `question` with
     `choices: {text: [...], label: [...]}` (the mirrors'), also as a list of pairs; and a `question`
     text that holds its options, "... (A) ice (B) steam" (ARC's CSV, WorldTree's tables).
 
     Raises:
         DataError: a field is missing, a label repeats, or the key names no option.
     """
+    raw = as_arc_record(raw)
     record = _identity(raw, ("id", "questionID", "QuestionID", "question_id"), number)
     for prefix, named in PREFIXES.items():
         if record.startswith(prefix):

@@ -236,6 +236,7 @@ def find_arc_files(source: str) -> Iterator[ArcFile]:
         for claim in claims
         if (difficulty := _difficulty(claim.path) or root)
     ]
+    found = found or [(claim.table, ArcFile(claim.path, None, claim.split)) for claim in claims]
     if not found:
         remedy = "Name ARC's files (ARC-Easy-Train.jsonl ...), their folder, or the zip"
         raise DataError("no ARC questions found", file=source, remedy=remedy)

@@ -19,7 +19,7 @@ from twowiki.arc_da.metric.scoring import answer_tokens
 from twowiki.arc_da.schema import Question
 from twowiki.errors import DataError
 from twowiki.io.records import read_records
-from twowiki.metric.report import render_table
+from twowiki.metric.tables import render_table
 
 _ROWS = (
     ("questions", "questions"),

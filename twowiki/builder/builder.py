@@ -7,6 +7,8 @@ rows. Importing this module registers the builder.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -20,14 +22,22 @@ import datasets
 from datasets.exceptions import DatasetGenerationError
 from datasets.utils.file_utils import xopen
 
-from twowiki.builder.features import CONFIG_FORMATS, check_config, features
+from twowiki.builder.features import CONFIG_FORMATS, amendments_for, check_config, features
 from twowiki.builder.fingerprint import cache_key, code_hash, is_globbed
 from twowiki.builder.registration import NAME, register
 from twowiki.data import releases
 from twowiki.data.arrow import check_unique_ids
-from twowiki.data.schema import DEFAULT_CONFIG
-from twowiki.data.splits import guess_config, is_data_file, is_local
+from twowiki.data.configs import DEFAULT_CONFIG
+from twowiki.data.splits import (
+    guess_config,
+    is_data_file,
+    is_local,
+    split_expression,
+    split_of,
+    split_of_file,
+)
 from twowiki.errors import DataError, nearest
+from twowiki.io.archives import is_zip
 from twowiki.io.records import sniff
 from twowiki.worlds import dataset as worlds
 from twowiki.worlds.settings import WorldOptions
@@ -42,12 +52,14 @@ class TwoWikiBuilderConfig(WorldOptions, datasets.BuilderConfig):
     """A release in `data_dir` or `data_files`, or a world and its options."""
 
     arc_dir: str | None = None  # arc_da: the folder of ARC's own files, for choices and keys
+    amendments: str | None = None  # a file of amendments of the gold
 
 
 class TwoWiki(datasets.ArrowBasedBuilder):
     """Typed rows of any config; `twowiki.load_dataset` is the short way to it.
 
-    Configs: `data_ids_april7` (default), `data_ids`, `data`, `hotpotqa`, `arc_da`, `world`.
+    Configs: `data_ids_april7` (default), `data_ids`, `data`, `hotpotqa`, `arc_da`, `world`,
+    `world_corpus`, `generated`, `multihop`, `para_with_hyperlink`.
     Splits: `train`, `validation`, `test`, as far as their files are there.
     """
 
@@ -62,7 +74,7 @@ class TwoWiki(datasets.ArrowBasedBuilder):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs["dataset_name"] = kwargs.get("dataset_name") or NAME
-        places = (kwargs.get("data_dir"), kwargs.get("data_files"), kwargs.get("arc_dir"))
+        places = [kwargs.get(name) for name in ("data_dir", "data_files", "arc_dir", "amendments")]
         known = CONFIG_FORMATS.get(kwargs.get("config_name") or DEFAULT_CONFIG)
         any_file = known is not None and known.any_file
         kwargs["hash"] = cache_key(kwargs.get("hash"), places, deep=any_file)
@@ -75,13 +87,18 @@ class TwoWiki(datasets.ArrowBasedBuilder):
     def _info(self) -> datasets.DatasetInfo:
         name = self.config.name
         return datasets.DatasetInfo(
-            description=self.config.description,
+            description=self.config.description + self._amended(),
             features=features(name),
             homepage=releases.HOMEPAGES[name],
             license=releases.LICENSES[name],
             citation=releases.CITATIONS[name],
             version=self.config.version,
         )
+
+    def _amended(self) -> str:
+        with _passed_on():
+            found = amendments_for(self.config.name, self.config.amendments)
+        return "".join(f" Gold amended by {one.name}." for one in found.values())
 
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
         with _passed_on():
@@ -93,7 +110,9 @@ class TwoWiki(datasets.ArrowBasedBuilder):
 
     def _files(self, dl_manager: Any) -> dict[str, list[str]]:
         name, place, given = self.config.name, self.config.data_dir, self.config.data_files
-        if made := worlds.made_files(self.config, self._cache_dir_root, code_hash()):
+        named = name in worlds.WORLD_CONFIGS and _names_data(place, given)
+        made = worlds.made_files(self.config, self._cache_dir_root, code_hash(), named=named)
+        if made:
             return made
         found: dict[str, list[str]] = {}
         if place is not None and is_local(place):
@@ -115,6 +134,14 @@ class TwoWiki(datasets.ArrowBasedBuilder):
             return {split: list(dl_manager.download(paths)) for split, paths in chosen.items()}
         return releases.fetch(name, _downloader())
 
+    def as_dataset(self, split: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """Return the prepared data set; `dev` is another name of `validation`."""
+        return super().as_dataset(split_expression(split), *args, **kwargs)
+
+    def as_streaming_dataset(self, split: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """Return a streamed data set; `dev` is another name of `validation`."""
+        return super().as_streaming_dataset(split_expression(split), *args, **kwargs)
+
     def _prepare_split(self, split_generator: Any, *args: Any, **kwargs: Any) -> None:
         super()._prepare_split(split_generator, *args, **kwargs)
         if (kwargs.get("num_proc") or 1) > 1:  # each process has seen only the ids of its files
@@ -127,7 +154,8 @@ class TwoWiki(datasets.ArrowBasedBuilder):
         with _passed_on():
             number = -1
             read_tables = CONFIG_FORMATS[self.config.name].read_tables
-            stream = read_tables(files, split, self.config.arc_dir, self._open)
+            amended = amendments_for(self.config.name, self.config.amendments)
+            stream = read_tables(files, split, self.config.arc_dir, self._open, **amended)
             for number, table in enumerate(stream):
                 yield number, table
             if number < 0:
@@ -155,29 +183,34 @@ def check_options(options: Iterable[str]) -> None:
 
 
 def load_dataset(
-    config: str | None = None,
+    config: str | PathLike[str] | None = None,
     data_dir: str | PathLike[str] | None = None,
     *,
     split: Any = None,
     streaming: bool = False,
     data_files: Any = None,
     arc_dir: str | PathLike[str] | None = None,
+    amendments: str | PathLike[str] | None = None,
     **options: Any,
 ) -> Any:
     """Load a data set as `datasets.load_dataset("twowiki", ...)` does, without its traps.
 
     Args:
-        config: `data_ids_april7` (default), `data_ids`, `data`, `hotpotqa`, `arc_da` or `world`;
-            by default `data_dir`'s name decides.
-        data_dir: a folder, a zip or a file. Only files named after splits are read, and nothing
-            else is searched. Without it, the authors' archive is downloaded (259 MB), checked
-            and cached.
-        split: as in `datasets`: `"train"`, `"validation[:10%]"`, ...
+        config: `data_ids_april7` (default), `data_ids`, `data`, `hotpotqa`, `world`,
+            `world_corpus` (all pages of a world), `generated`, `multihop` (files of other tools)
+            or `arc_da`; by default the name and the first record of `data_dir` decide. A path
+            in this place is taken as `data_dir`.
+        data_dir: a folder, a zip or a file. Of a folder only files named after splits are read,
+            and nothing else is searched. The split of a single file is told by its name, and
+            named on standard error. Without `data_dir`, the authors' archive is downloaded
+            (259 MB), checked and cached.
+        split: as in `datasets`: `"train"`, `"validation[:10%]"`, ...; `dev` is `validation`.
         streaming: return an `IterableDataset`; memory stays flat.
         data_files: a file, files, or a dict from split to files, instead of `data_dir`.
         arc_dir: for `arc_da`, the folder of ARC's own files: adds choices and keys.
+        amendments: a file of amendments of the gold (docs/audit.md); the description names it.
         options: whatever else `datasets.load_dataset` takes (`cache_dir`, `num_proc`, ...); for
-            `world` those of `twowiki.worlds.settings.WorldOptions` (`people`, `films`, ...).
+            the worlds those of `twowiki.worlds.settings.WorldOptions` (`people`, `films`, ...).
 
     Returns:
         What `datasets.load_dataset` returns. Hidden gold is None or an empty list.
@@ -189,29 +222,94 @@ def load_dataset(
     check_options(options)
     if data_dir == "" or (data_files is not None and not data_files):
         raise DataError("data_dir or data_files is empty", remedy="Name a folder or a file")
+    if data_dir is None and data_files is None and _is_path(config):
+        config, data_dir = None, config
     if data_dir is not None and is_local(data_dir):
         data_dir = Path(data_dir).expanduser()
-    config = config or (guess_config(data_dir) if data_dir is not None else DEFAULT_CONFIG)
+    data_files = _by_split(data_files)
+    config = os.fspath(config) if config is not None else _config_of(data_dir, data_files)
     check_config(config)
-    if config == worlds.WORLD_CONFIG:
+    if config in worlds.WORLD_CONFIGS and data_dir is None and data_files is None:
         data_files = worlds.PLACEHOLDER
     if data_files is None:
         if data_dir is None:
             data_files = releases.fetch(config, _downloader())
         elif is_local(data_dir):
             data_files = CONFIG_FORMATS[config].find_files(data_dir)
+            _name_split(data_files)
         else:
             options["data_dir"] = str(data_dir)
+    if config in worlds.WORLD_CONFIGS and data_files != worlds.PLACEHOLDER:
+        options.setdefault("data_dir", _folder_of(data_files))  # these files, no fresh world
     if arc_dir is not None:
         options["arc_dir"] = str(arc_dir)
+    if amendments is not None:
+        amendments_for(config, amendments)  # a file that cannot be used is refused at once
+        options["amendments"] = str(Path(amendments).expanduser().resolve())
     return datasets.load_dataset(
         NAME,
         config,
         data_files=absolute(data_files),
-        split=split,
+        split=split_expression(split),
         streaming=streaming,
         **options,
     )
+
+
+def _is_path(config: str | PathLike[str] | None) -> bool:
+    """Return whether what stands in the place of a config is a path."""
+    if config is None or config in CONFIG_FORMATS:
+        return False
+    name = os.fspath(config)
+    return not is_local(name) or is_data_file(name) or Path(name).expanduser().exists()
+
+
+def _by_split(data_files: Any) -> Any:
+    """Return files by split: `dev` is `validation`, and a single file's name tells its split."""
+    if isinstance(data_files, Mapping):
+        return {split_expression(split): paths for split, paths in data_files.items()}
+    if isinstance(data_files, str | PathLike) and is_local(data_files):
+        path = Path(data_files).expanduser()
+        if path.is_file() and not is_zip(path):
+            data_files = {split_of_file(path): [str(path)]}
+            _name_split(data_files)
+    return data_files
+
+
+def _config_of(data_dir: Any, data_files: Any) -> str:
+    """Return the config that the data show by name or content."""
+    if data_dir is not None:
+        return guess_config(data_dir)
+    paths = data_files.values() if isinstance(data_files, Mapping) else [data_files]
+    for path in paths:
+        first = path[0] if isinstance(path, list | tuple) and path else path
+        if isinstance(first, str | PathLike) and is_local(first):
+            return guess_config(Path(first).expanduser())
+    return DEFAULT_CONFIG
+
+
+def _name_split(splits: Mapping[str, list[str]]) -> None:
+    """Name the split of a single file, for its name alone decides."""
+    (split, paths), *others = splits.items()
+    if not others and len(paths) == 1 and split_of(paths[0]) is None:
+        print(f"{paths[0]}: read as the split {split!r}, by its name", file=sys.stderr)
+
+
+def _folder_of(data_files: Any) -> str:
+    """Return the folder of the first named file."""
+    while not isinstance(data_files, str | PathLike):
+        listed = data_files.values() if isinstance(data_files, Mapping) else data_files
+        data_files = next(iter(listed))
+    return str(Path(data_files).expanduser().resolve().parent)
+
+
+def _names_data(place: Any, given: Any) -> bool:
+    """Return whether data are named: not a fresh world's placeholder, nor what a search found."""
+    if place is not None or not given:
+        return place is not None
+    names = {Path(str(path)).name for paths in given.values() for path in paths}
+    fresh = all(name.endswith(".py") for name in names)  # this module's, or the registration's
+    return not fresh and not is_globbed(given, str(Path().resolve()))
 
 
 def _downloader() -> datasets.DownloadManager:

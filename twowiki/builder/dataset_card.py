@@ -10,7 +10,16 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from twowiki.builder.dataset_origin import PRETTY_NAMES, origin_in
 from twowiki.data import releases
+from twowiki.data.amendments import AMENDED_MARK
+from twowiki.data.configs import (
+    HOTPOT_CONFIG,
+    LAYOUT_CONFIG,
+    PAGES_CONFIG,
+    QUESTION_CONFIGS,
+    WORLD_CONFIG,
+)
 from twowiki.data.schema import DEFAULT_CONFIG, SPLITS
 from twowiki.data.splits import split_of
 from twowiki.errors import DataError
@@ -23,23 +32,28 @@ _START, _END = "<!-- sizes -->", "<!-- /sizes -->"
 
 
 class ExportedSplit(NamedTuple):
-    """One split of an exported config: rows, stored bytes, bytes in memory, files."""
+    """One split of an exported config: rows, stored bytes, bytes in memory, files, amendments."""
 
     rows: int
     stored: int
     size: int
     files: list[str]
+    amended: str = ""
 
 
-def write_dataset_card(folder: str | PathLike[str]) -> None:
-    """Write or renew `README.md` for the exported configs in a folder."""
-    write_text(Path(folder) / "README.md", render_dataset_card(folder))
+def write_dataset_card(folder: str | PathLike[str], origin: str | None = None) -> None:
+    """Write or renew `README.md` for a folder's exported configs; see `render_dataset_card`."""
+    write_text(Path(folder) / "README.md", render_dataset_card(folder, origin))
 
 
-def render_dataset_card(folder: str | PathLike[str]) -> str:
+def render_dataset_card(folder: str | PathLike[str], origin: str | None = None) -> str:
     """Return the text of the card for the exported configs in a folder.
 
-    In an existing card only configs, features and sizes are replaced.
+    In an existing card only configs, features, sizes and the origin are replaced.
+
+    Args:
+        folder: of the exported configs.
+        origin: of generated data, see `dataset_origin`; by default that of the present card.
     """
     import yaml
 
@@ -54,8 +68,13 @@ def render_dataset_card(folder: str | PathLike[str]) -> str:
     if body is None:
         header, body = (
             _header(names),
-            _body(names, first, next(iter(configs[names.index(first)][2]))),
+            _body(names, first, next(iter(configs[names.index(first)][2])), origin or ""),
         )
+    elif origin is not None and (before := origin_in(body)):
+        body = body.replace(before, origin)
+    elif origin:
+        start = max(0, body.find("```"))  # before the first block of code
+        body = f"{body[:start]}{origin}\n\n{body[start:]}"
     rows = sum(split.rows for _, _, splits in configs for split in splits.values())
     header |= {
         "size_categories": [next((text for limit, text in _SIZES if rows < limit), "n>1M")],
@@ -127,6 +146,8 @@ def read_card(path: Path) -> tuple[dict[str, Any], str | None]:
     if not path.exists():
         return {}, None
     remedy = "Fix it, or remove the file to have a new card written"
+    if not path.is_file():  # a pipe would make it wait
+        raise DataError("is not a file", file=path, remedy=remedy)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -145,18 +166,58 @@ def read_card(path: Path) -> tuple[dict[str, Any], str | None]:
 
 
 def _header(names: list[str]) -> dict[str, Any]:
-    science = names == ["arc_da"]
+    made = [name for name in names if name in PRETTY_NAMES]
+    synthetic = len(made) == len(names)
+    texts, annotations = _creators(names)
     return {
         "language": ["en"],
         "license": _license(names),
-        "pretty_name": "ARC-DA" if science else "2WikiMultiHopQA",
+        "pretty_name": _title(names),
+        "language_creators": texts,
+        "annotations_creators": annotations,
+        "source_datasets": ["extended|ai2_arc" if names == ["arc_da"] else "original"],
         "task_categories": ["question-answering"],
-        "tags": ["science"] if science else ["multi-hop", "evidence", "wikidata"],
+        "tags": ["science"] if names == ["arc_da"] else _tags(names, synthetic),
     }
 
 
+_TITLES = {
+    **PRETTY_NAMES,
+    "arc_da": "ARC-DA",
+    HOTPOT_CONFIG: "HotpotQA, typed",
+    LAYOUT_CONFIG: "Multi-hop questions, typed",
+    PAGES_CONFIG: "Wikipedia summaries with their links, typed",
+}
+
+
+def _title(names: list[str]) -> str:
+    """Return what the data is: the name of a data set, or what was generated."""
+    titles = {_TITLES.get(name, "2WikiMultiHopQA") for name in names}
+    return titles.pop() if len(titles) == 1 else "Multi-hop questions, typed"
+
+
+def _creators(names: list[str]) -> tuple[list[str], list[str]]:
+    """Return who wrote the texts and who annotated them, in the hub's words."""
+    if names[0] in (LAYOUT_CONFIG, PAGES_CONFIG):
+        return ["found"], ["found"]
+    if names[0] in ("arc_da", HOTPOT_CONFIG):
+        return ["found", "crowdsourced"], ["crowdsourced"]
+    texts = ["machine-generated"] if WORLD_CONFIG in names else ["found", "machine-generated"]
+    return texts, ["machine-generated"]
+
+
+def _tags(names: list[str], synthetic: bool) -> list[str]:
+    if names == [LAYOUT_CONFIG]:
+        return ["multi-hop"]
+    if names == [PAGES_CONFIG]:
+        return ["retrieval", "wikipedia"]
+    if not synthetic:
+        return ["multi-hop", "evidence", "wikidata"]
+    return ["multi-hop", "evidence", "synthetic", *(["fictional"] if WORLD_CONFIG in names else [])]
+
+
 def _config_folders(root: Path) -> list[Path]:
-    found = {path.parent for path in root.glob("*/*.parquet")}
+    found = {path.parent for path in root.glob("*/*.parquet") if path.is_file()}
     order = list(releases.CONFIG_VERSIONS)
     return sorted(
         (path for path in found if not path.name.startswith(".")),
@@ -173,20 +234,24 @@ def _read_config(folder: Path) -> tuple[Any, dict[str, ExportedSplit]]:
     for split in SPLITS:
         files = sorted(path for path in folder.glob("*.parquet") if _is_split(path, split))
         rows = stored = size = 0
+        amended = ""
         for path in files:
             footer = pyarrow.parquet.read_metadata(path)
             rows += footer.num_rows
             stored += path.stat().st_size
             size += sum(footer.row_group(n).total_byte_size for n in range(footer.num_row_groups))
-            features = Features.from_arrow_schema(pyarrow.parquet.read_schema(path))
+            schema = pyarrow.parquet.read_schema(path)
+            features = Features.from_arrow_schema(schema)
+            amended = (schema.metadata or {}).get(AMENDED_MARK, b"").decode()
         if files:
-            splits[split] = ExportedSplit(rows, stored, size, [path.name for path in files])
+            names = [path.name for path in files]
+            splits[split] = ExportedSplit(rows, stored, size, names, amended)
     return features, splits
 
 
 def _is_split(path: Path, split: str) -> bool:
     named = split_of(path)
-    return named is not None and named.split == split
+    return named is not None and named.split == split and path.is_file()
 
 
 def _license(names: list[str]) -> str:
@@ -219,19 +284,29 @@ def _sizes(configs: list[tuple[str, Any, dict[str, ExportedSplit]]]) -> str:
         lines += [
             f"| {name} | {split} | {s.rows:,} | {s.stored:,} |" for split, s in splits.items()
         ]
+    for name, _, splits in configs:
+        for amended in dict.fromkeys(s.amended for s in splits.values() if s.amended):
+            lines += ["", f"The gold of `{name}` is amended by {amended}."]
     return "\n".join([*lines, _END])
 
 
-def _body(names: list[str], first: str, split: str) -> str:
-    citations = (releases.CITATIONS[name] for name in names if name in releases.CITATIONS)
+def _body(names: list[str], first: str, split: str, origin: str) -> str:
+    citations = (releases.CITATIONS[name] for name in names if releases.CITATIONS.get(name))
+    title = _title(names)
     return render_template(
         "twowiki.builder",
         "dataset_card.md",
-        title="ARC-DA" if names == ["arc_da"] else "2WikiMultiHopQA, typed",
-        descriptions=[releases.DESCRIPTIONS.get(name, f"Config `{name}`.") for name in names],
+        title="2WikiMultiHopQA, typed" if title == "2WikiMultiHopQA" else title,
+        descriptions=[
+            text
+            for name in names
+            if (text := PRETTY_NAMES.get(name) or releases.DESCRIPTIONS.get(name, name)) != title
+        ],
+        origin=origin,
+        synthetic=all(name in PRETTY_NAMES for name in names),
         config=first,
         split=split,
-        has_multihop=any(name != "arc_da" for name in names),
+        has_multihop=any(name in QUESTION_CONFIGS for name in names),
         has_science="arc_da" in names,
         citations=list(dict.fromkeys(citations)),
     )

@@ -10,15 +10,20 @@ import hashlib
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+import uuid
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from twowiki.builder.dataset_card import read_card, write_dataset_card
-from twowiki.builder.features import CONFIG_FORMATS, check_config
+from twowiki.builder.dataset_origin import PRETTY_NAMES, find_origin
+from twowiki.builder.features import CONFIG_FORMATS, amendments_for, check_config
 from twowiki.builder.fingerprint import cache_key
+from twowiki.builder.formats import export_format
+from twowiki.builder.sources import DatasetSource, dataset_splits
+from twowiki.data.amendments import AMENDED_MARK
 from twowiki.data.schema import SPLITS
 from twowiki.data.splits import EXPORT_MARK, guess_config
 from twowiki.errors import DataError
@@ -26,7 +31,9 @@ from twowiki.io.files import replacing, sha256_of
 from twowiki.io.journal import Journal
 from twowiki.io.ownership import OwnedFolder
 from twowiki.io.stages import run_stage
+from twowiki.llm.prompts import FULL_CONTEXT
 
+_PARQUET = "parquet"
 ROW_GROUP = 1000  # rows; what a streaming reader holds at once
 SHARD_ROWS = 50_000  # about 100 MB of 2WikiMultiHopQA
 ALIASES = "id_aliases.json"
@@ -34,21 +41,30 @@ _SHARD = re.compile(r"(train|validation|test)-\d{5}-of-\d{5}\.parquet")
 
 
 def export(
-    source: str | PathLike[str],
+    source: str | PathLike[str] | DatasetSource,
     out: str | PathLike[str],
     config: str | None = None,
     *,
+    format: str = _PARQUET,
+    form: str = FULL_CONTEXT,
     arc_dir: str | PathLike[str] | None = None,
     shard_rows: int = SHARD_ROWS,
+    amendments: str | PathLike[str] | None = None,
 ) -> dict[str, int]:
-    """Write a source as Parquet shards with a dataset card.
+    """Write a source as Parquet shards with a dataset card, or in another tool's format.
 
     Args:
-        source: whatever `twowiki.load_dataset` takes as `data_dir`.
+        source: whatever `twowiki.load_dataset` takes as `data_dir`; or a data set of `datasets`, a
+            mapping from split to rows, or rows (the split train).
         out: the folder to write; other configs in it stay, the same config is replaced.
         config: a config's name; by default decided by the source.
+        format: `parquet`, `flashrag`, `beir`, `squad`, `sft`, `sft-messages`, `rl` or
+            `sub-questions`; all but the first need a folder of their own, and count in
+            `report.json` what they leave out.
+        form: the paragraphs of prompts: closed-book, gold-context or full-context.
         arc_dir: for `arc_da`, the folder of ARC's own files.
         shard_rows: rows per shard, a multiple of 1,000.
+        amendments: a file of amendments of the gold; the card names it.
 
     Returns:
         Rows of each split.
@@ -58,36 +74,82 @@ def export(
     """
     if shard_rows < 1 or shard_rows % ROW_GROUP:
         raise DataError(f"shard_rows is {shard_rows}", remedy=f"Choose a multiple of {ROW_GROUP}")
-    config = config or guess_config(source)
-    check_config(config)
-    form = CONFIG_FORMATS[config]
-    splits = form.find_files(source)
-    place = Places.of(out, config)
-    place.check_target(source)
+    if amendments is not None and (format != _PARQUET or not isinstance(source, str | PathLike)):
+        raise DataError(
+            "amendments are applied where files are exported as Parquet",
+            field="amendments",
+            remedy="Export with them first, then that folder in this format; or load the data "
+            "with load_dataset(..., amendments=FILE)",
+        )
+    if format != _PARQUET:
+        return export_format(source, out, format, config, form=form).rows
+    made = _parquet_source(source, config, arc_dir, amendments)
+    place = Places.of(out, made.config)
+    if made.path is not None:
+        place.check_target(made.path)
     read_card(Path(out) / "README.md")  # a broken card is refused before anything is replaced
     with place.locked():
         if place.old.exists() and not place.target.exists():
             place.old.rename(place.target)
-        options = f"{config}|{shard_rows}|{sorted(splits.items())}"
-        key = cache_key(options, (source, arc_dir))
-        schema = _marked(form.features().arrow_schema, config)
+        key = cache_key(f"{shard_rows}|{made.key}", (made.path, arc_dir, amendments))
+        schema = _marked(CONFIG_FORMATS[made.config].features().arrow_schema, made)
 
         def write(partial: Path) -> dict[str, int]:
             journal = _shards_in(partial)
-            for split, files in splits.items():
-                stream = _bar(form.read_tables(files, split, arc_dir, open), split)
+            for split in made.splits:
+                stream = _bar(made.tables(split), split)
                 _write_split(stream, schema, partial, split, shard_rows, journal)
-            counts = {split: sum(_rows_of(journal, split)) for split in splits}
+            counts = {split: sum(_rows_of(journal, split)) for split in made.splits}
             if not any(counts.values()):
-                raise DataError("no records in any split", file=source, remedy="Check the source")
+                problem = "no records in any split"
+                raise DataError(problem, file=made.path, remedy="Check the source")
             _finish(partial)
             return counts
 
         counts = run_stage(place.partial, key, write, keep_partial=True, quiet=True)
         place.swap()
-        _copy_aliases(Path(source), Path(out), config)
-        write_dataset_card(out)
+        if made.path is not None:
+            _copy_aliases(made.path, Path(out), made.config)
+        generated = made.path is not None and made.config in PRETTY_NAMES
+        write_dataset_card(out, find_origin(str(made.path)) if generated else "")
     return counts
+
+
+class _Source(NamedTuple):
+    """What is exported: its config, splits and tables, and what tells it from other sources."""
+
+    config: str
+    splits: list[str]
+    tables: Callable[[str], Iterable[Any]]
+    key: str
+    path: Path | None = None
+    amended: str = ""
+
+
+def _parquet_source(
+    source: str | PathLike[str] | DatasetSource,
+    config: str | None,
+    arc_dir: str | PathLike[str] | None,
+    amendments: str | PathLike[str] | None,
+) -> _Source:
+    if not isinstance(source, str | PathLike):
+        found = dataset_splits(source, config)
+        check_config(found.config)
+        prints = [getattr(rows, "_fingerprint", None) for rows in found.splits.values()]
+        key = f"{found.config}|{prints if all(prints) else uuid.uuid4()}"
+        return _Source(found.config, list(found.splits), found.tables, key)
+    config = config or guess_config(source)
+    check_config(config)
+    form = CONFIG_FORMATS[config]
+    splits = form.find_files(source)
+
+    amended = amendments_for(config, amendments)
+
+    def tables(split: str) -> Iterable[Any]:
+        return form.read_tables(splits[split], split, arc_dir, open, **amended)
+
+    key, name = f"{config}|{sorted(splits.items())}", "".join(one.name for one in amended.values())
+    return _Source(config, list(splits), tables, key, Path(source), name)
 
 
 class Places(NamedTuple):
@@ -158,16 +220,24 @@ class Places(NamedTuple):
         shutil.rmtree(self.old, ignore_errors=True)
 
 
-def _marked(schema: Any, config: str) -> Any:
-    """Return the schema with the config in it, so that a renamed folder keeps it."""
-    return schema.with_metadata({**(schema.metadata or {}), EXPORT_MARK: config.encode()})
+def _marked(schema: Any, made: _Source) -> Any:
+    """Return the schema with the config and the amendments, so that a renamed folder keeps them."""
+    marks = {EXPORT_MARK: made.config.encode()}
+    if made.amended:
+        marks[AMENDED_MARK] = made.amended.encode()
+    return schema.with_metadata({**(schema.metadata or {}), **marks})
 
 
 def _shards_in(partial: Path) -> Journal:
     """Open the journal of finished shards; without one that fits the files, start over."""
     import pyarrow.parquet
 
-    journal = Journal(partial / "shards.jsonl", {}, key="shard")
+    path = partial / "shards.jsonl"
+    try:
+        journal = Journal(path, {}, key="shard")
+    except DataError:  # harmed: in this folder everything is the export's
+        path.unlink()
+        journal = Journal(path, {}, key="shard")
     try:
         whole = all(
             pyarrow.parquet.read_metadata(partial / name).num_rows == shard["rows"]
@@ -175,7 +245,10 @@ def _shards_in(partial: Path) -> Journal:
         )
     except (OSError, pyarrow.ArrowException):
         whole = False
-    return journal if whole else Journal(journal.path, {}, key="shard", restart=True)
+    if not whole:
+        journal.close()
+        journal = Journal(journal.path, {}, key="shard", restart=True)
+    return journal
 
 
 def _rows_of(journal: Journal, split: str) -> list[int]:

@@ -12,6 +12,7 @@ from typing import Any
 from twowiki.data.splits import is_data_file, is_local
 
 # what turns files into rows: a change in one of these makes new cache entries
+_CODE_FILES = (".py", ".sql", ".yaml")
 _CODE = ("builder", "data", "io", "arc_da", "generation", "worlds", "models/text")
 
 
@@ -22,7 +23,8 @@ def code_hash() -> str:
     digest = hashlib.sha256()
     for name in _CODE:
         place = root / name
-        files = sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
+        found = sorted(place.rglob("*")) if place.is_dir() else [place.with_suffix(".py")]
+        files = [file for file in found if file.suffix in _CODE_FILES]
         for file in files:
             digest.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from twowiki.data.schema import DEFAULT_CONFIG
+from twowiki.data.configs import GENERATED_CONFIG
 from twowiki.io.ownership import MARK, open_folder
 
 if TYPE_CHECKING:
@@ -42,8 +42,19 @@ def generate(out: str | PathLike[str], **settings: Any) -> dict[str, Any]:
     )
 
 
-def generate_files(config: GenerateConfig, out: Path, resources: Resources) -> dict[str, Any]:
-    """Generate all files of a data set into a folder, Parquet included; return the report."""
+def generate_files(
+    config: GenerateConfig, out: Path, resources: Resources, name: str = GENERATED_CONFIG
+) -> dict[str, Any]:
+    """Generate all files of a data set into a folder, Parquet included; return the report.
+
+    Args:
+        config: what fixes every byte of the output.
+        out: the folder to write.
+        resources: how it runs.
+        name: the config of the Parquet files: `generated`, or `world` for a fictional one.
+    """
+    from twowiki.builder.dataset_card import write_dataset_card
+    from twowiki.builder.dataset_origin import render_origin
     from twowiki.builder.export import export
     from twowiki.generation.pipeline import run_pipeline
 
@@ -57,7 +68,9 @@ def generate_files(config: GenerateConfig, out: Path, resources: Resources) -> d
     ):
         report = run_pipeline(config, aside, resources)
         if report["samples"]:
-            export(aside, aside / PARQUET, config=DEFAULT_CONFIG)
+            export(aside, aside / PARQUET, config=name)
+            dumps = [path.name for path in inputs] if name == GENERATED_CONFIG else []
+            write_dataset_card(aside / PARQUET, render_origin(report, dumps))
             (aside / PARQUET / MARK).unlink(missing_ok=True)  # one mark lists all files
     return report
 

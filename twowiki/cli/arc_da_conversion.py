@@ -38,11 +38,17 @@ from twowiki.io.files import write_json
 from twowiki.io.records import read_lines
 
 
+def _files_of(stage: str) -> list[str]:
+    """Return the files that a stage writes at the top of the folder, as endings of its name."""
+    written = workspace.STAGES[stage].writes
+    return [f"/{name}" for name in written if name not in (TASK_FOLDER, REVIEW, RELEASE)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class StageOptions:
     """The argument of every stage."""
 
-    work: str = positional("the conversion's folder")
+    work: str = positional("the conversion's folder", role="output_folder")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,14 +59,22 @@ class FilterCommand(StageOptions):
     a YAML file. `released` fits the released data; `paper_literal` is the paper's printed list,
     which would remove hundreds of questions that were released.
 
-      twowiki arc-da filter work --arc ARC-V1-Feb2018-2 --part train dev
+      twowiki arc-da convert filter work --arc ARC-V1-Feb2018-2 --part train dev
     """
 
-    arc: list[str] = argument(help="ARC's files, folder or zip", flag=("arc", "arc_dir"), nargs="+")
+    work: str = positional(
+        "the conversion's folder", role="output_folder", writes=_files_of("filter")
+    )
+    arc: list[str] = argument(
+        help="ARC's files, folder or zip", flag=("arc", "arc_dir"), nargs="+", role="input"
+    )
     part: list[str] = argument([], "only these splits of ARC", choices=ARC_PARTS, nargs="+")
-    rules: str = argument("released", "released, paper_literal, or a YAML file")
+    rules: str = argument("released", "released, paper_literal, or a YAML file", role="input")
     difficulty: str | None = argument(
         None, "of questions whose file lacks it", choices=("easy", "challenge")
+    )
+    set_name: str = argument(
+        "", "another set than ARC (OpenBookQA, QASC, SciQ, ...): its name, for the tags"
     )
     assume_split: str | None = argument(None, "of questions whose file lacks it", choices=ARC_PARTS)
 
@@ -76,13 +90,13 @@ class FilterCommand(StageOptions):
         if self.part:
             questions = [question for question in questions if question.split in self.part]
         with Workspace.opened(self.work, make=True) as work:
-            result = run_filter(work, questions, rules)
+            result = run_filter(work, questions, rules, set_name=self.set_name)
         print(render_filtered(result.counts, f"rules '{rules.name}'"), end="")
         if result.counts["asks_earlier"]:
             print(f"{result.counts['asks_earlier']} ask in an earlier sentence than the last")
         if result.was_done:
             print("nothing has changed since the last run")
-        print(f"next: twowiki arc-da export-tasks {self.work}")
+        print(f"next: twowiki arc-da convert export-tasks {self.work}")
         return 0
 
 
@@ -92,8 +106,8 @@ class AuditFilterCommand:
 
     Questions are joined by id. Exit code 1 if more than --allowed percent would be removed.
 
-      twowiki arc-da audit-filter ARC-V1-Feb2018-2 ARC-DA-v1.1
-      twowiki arc-da audit-filter ARC-V1-Feb2018-2 ARC-DA-v1.1 --rules released paper_literal
+      twowiki arc-da convert audit-filter ARC-V1-Feb2018-2 ARC-DA-v1.1
+      twowiki arc-da convert audit-filter ARC-DIR ARC-DA-v1.1 --rules released paper_literal
     """
 
     arc: str = positional("ARC's files, folder or zip", role="input")
@@ -132,7 +146,7 @@ class ExportTasksCommand(StageOptions):
     All come with a page of instructions. Run again after some answers came back, it writes only
     what is missing.
 
-      twowiki arc-da export-tasks work --format label-studio csv
+      twowiki arc-da convert export-tasks work --format label-studio csv
     """
 
     format: list[str] = argument(
@@ -146,6 +160,9 @@ class ExportTasksCommand(StageOptions):
     )
     seed: int = argument(0, "seed of the questions' order", minimum=0, maximum=LARGEST_SEED)
     everything: bool = argument(False, "also questions that have all answers", flag="all")
+    active: bool | None = argument(
+        None, "ask two workers, and one more at a time only where they share no word"
+    )
     force: bool = argument(False, "overwrite sheets that were filled in")
 
     def run(self) -> int:
@@ -157,6 +174,7 @@ class ExportTasksCommand(StageOptions):
                 people=self.people,
                 seed=self.seed,
                 everything=self.everything,
+                active=self.active,
                 overwrite=self.force,
             )
         counts = result.counts
@@ -165,7 +183,7 @@ class ExportTasksCommand(StageOptions):
             print(f"  {work.path(TASK_FOLDER) / name}")
         for name in result.gone:
             print(f"  {work.path(name)} of the export before was removed")
-        print(f"next: twowiki arc-da import-answers {self.work} FILES")
+        print(f"next: twowiki arc-da convert import-answers {self.work} FILES")
         return 0
 
 
@@ -175,16 +193,22 @@ class ImportAnswersCommand(StageOptions):
 
     Reads exports of Label Studio (JSON, JSON_MIN, CSV), filled sheets, Mechanical Turk's results,
     and JSON lines with question_id, worker_id, answers, category; their fields tell which they are.
-    Answers are merged by question and worker, so a file may be read twice. Workers' ids are
+    Answers are merged by question and worker: the latest that can be used counts, the others are
+    kept beside it. A file that was read before changes nothing. Workers' ids are
     replaced by a keyed hash; the key stays in WORK/worker.key, and another key is refused later,
     since a person would count twice. Refused answers keep their reason.
 
-      twowiki arc-da import-answers work export.json answers_1.csv --worker anna
+      twowiki arc-da convert import-answers work export.json answers_1.csv --worker anna
     """
 
-    files: list[str] = positional("files with answers")
+    work: str = positional(
+        "the conversion's folder", role="output_folder", writes=_files_of("import-answers")
+    )
+    files: list[str] = positional("files with answers", role="input")
     worker: str = argument("", "who filled the sheets, if they do not say it")
-    key_file: str | None = argument(None, "secret that hides workers' ids (default: in WORK)")
+    key_file: str | None = argument(
+        None, "secret that hides workers' ids (default: in WORK)", metavar="FILE", role="input"
+    )
 
     def run(self) -> int:
         worker = utf8_text(self.worker)
@@ -192,12 +216,14 @@ class ImportAnswersCommand(StageOptions):
             result = import_answers(work, self.files, worker=worker, key_file=self.key_file)
         counts = result.counts
         came = ", ".join(f"{count} {name}" for name, count in counts["submissions"].items())
+        for file in counts["files_known"]:
+            print(f"{file}: read before, so it changes nothing")
         print(f"submissions: {came or 'none'}")
         print(f"records: {counts['records']} of {counts['workers']} workers")
         for title in ("status", "refused", "conflicts", "flags", "categories"):
             for name, count in counts[title].items():
                 print(f"  {title:<12}{name:<40}{count:>8,}")
-        print(f"next: twowiki arc-da screen {self.work}")
+        print(f"next: twowiki arc-da convert screen {self.work}")
         return 0
 
 
@@ -209,7 +235,7 @@ class ScreenCommand(StageOptions):
     is not a stop word. One that fails while workers are missing is pending: later answers can only
     help it.
 
-      twowiki arc-da screen work
+      twowiki arc-da convert screen work
     """
 
     min_workers: int = argument(2, "workers who must have answered", minimum=1)
@@ -218,12 +244,22 @@ class ScreenCommand(StageOptions):
         None, "workers per question (default: as exported, or 5)", minimum=1
     )
     stemming: bool = argument(False, "compare the words' stems")
-    stop_words: str | None = argument(None, "file of words, instead of the built-in list")
+    least_agreement: float = argument(
+        0.0,
+        "leave out workers whose answers agree with the others and the right options less often",
+        minimum=0,
+        below=1,
+        metavar="SHARE",
+    )
+    stop_words: str | None = argument(
+        None, "file of words, instead of the built-in list", metavar="FILE", role="input"
+    )
 
     def run(self) -> int:
         with Workspace.opened(self.work) as work:
             people = self.people or wanted_people(work)
             settings = ScreenSettings(self.min_workers, self.min_sharing, people, self.stemming)
+            settings = settings._replace(least_agreement=self.least_agreement)
             if self.stop_words:
                 words = " ".join(read_lines(self.stop_words)).casefold().split()
                 settings = settings._replace(stop_words=tuple(sorted(set(words))))
@@ -233,9 +269,11 @@ class ScreenCommand(StageOptions):
         print(f"{counts['questions']:,} questions: {verdicts}")
         for name, count in counts["reasons"].items():
             print(f"  {name:<18}{count:>8,}  {SCREEN_REASONS[name]}")
+        for name, found in counts.get("unreliable_workers", {}).items():
+            print(f"  worker {name} left out: {found['agree']} agree, {found['disagree']} do not")
         share = counts["percent_of_source"]
         print(f"removed {share}% of all of ARC's questions (the paper: {PAPER_SCREENED}%)")
-        print(f"next: twowiki arc-da review-export {self.work}")
+        print(f"next: twowiki arc-da convert review-export {self.work}")
         return 0
 
 
@@ -249,7 +287,7 @@ class ReviewExportCommand(StageOptions):
     rejection its `reason`: too_open, invalid, ambiguous, needs_options. Settled questions are not
     shown again.
 
-      twowiki arc-da review-export work
+      twowiki arc-da convert review-export work
     """
 
     everything: bool = argument(False, "also questions that are settled", flag="all")
@@ -261,7 +299,7 @@ class ReviewExportCommand(StageOptions):
         print(f"{counts['exported']:,} of {counts['questions']:,} questions to review")
         print(f"  {work.path(REVIEW) / 'review.csv'}")
         print(f"  {work.path(REVIEW) / 'label_studio_tasks.json'}")
-        print(f"next: twowiki arc-da review-import {self.work} TABLE --reviewer NAME")
+        print(f"next: twowiki arc-da convert review-import {self.work} TABLE --reviewer NAME")
         return 0
 
 
@@ -275,11 +313,11 @@ class ReviewImportCommand(StageOptions):
     cannot be applied is reported and skipped; exit code 1 if there were any. Reading the same
     table twice adds nothing.
 
-      twowiki arc-da review-import work work/50_review/review.csv --reviewer kim
+      twowiki arc-da convert review-import work work/50_review/review.csv --reviewer kim
     """
 
     table: str = positional(
-        "the edited review.csv, an export of Label Studio, or a table of decisions"
+        "the edited review.csv, an export of Label Studio, or a table of decisions", role="input"
     )
     reviewer: str = argument("", "who reviewed")
     at: str | None = argument(None, "time of the decisions, as 2026-01-31T12:00:00Z (default: now)")
@@ -305,7 +343,8 @@ class ReviewImportCommand(StageOptions):
             print(f"{name:<20}{count:>8,}")
         for question_id, problem in found.problems:
             print(f"{question_id}: {problem}", file=sys.stderr)
-        print(f"next: twowiki arc-da release {self.work}")
+        left = found.problems or found.counts.get("undecided")
+        print(f"next: twowiki arc-da {'review-export' if left else 'release'} {self.work}")
         return 1 if found.problems else 0
 
 
@@ -317,11 +356,11 @@ class ReleaseCommand(StageOptions):
     it, and which decisions made it), stats.json and a card. The same data and decisions give the
     same bytes.
 
-      twowiki arc-da release work
+      twowiki arc-da convert release work
     """
 
     allow_repeats: str | None = argument(
-        None, "file of question ids whose text may be in two splits", metavar="FILE"
+        None, "file of question ids whose text may be in two splits", metavar="FILE", role="input"
     )
 
     def run(self) -> int:
@@ -341,8 +380,8 @@ class ReleaseCommand(StageOptions):
 class StatusCommand(StageOptions):
     """Show where a conversion is: each stage's state, what each removed, one question's history.
 
-    twowiki arc-da status work
-    twowiki arc-da status work --question ARCEZ_Mercury_7041633
+    twowiki arc-da convert status work
+    twowiki arc-da convert status work --question ARCEZ_Mercury_7041633
     """
 
     question: str | None = argument(None, "print the decisions on this question", metavar="ID")
@@ -350,7 +389,7 @@ class StatusCommand(StageOptions):
     def run(self) -> int:
         with Workspace.opened(self.work) as work:
             if not work.manifest():
-                remedy = f"Begin with: twowiki arc-da filter {self.work} --arc ARC"
+                remedy = f"Begin with: twowiki arc-da convert filter {self.work} --arc ARC"
                 raise DataError("no conversion has begun here", file=self.work, remedy=remedy)
             if self.question:
                 for decision in question_history(work, self.question):
@@ -366,6 +405,6 @@ class StatusCommand(StageOptions):
                 counts = read_review(work).stage_counts()
                 print("\n" + render_stages(counts), end="")
         waiting = next((name for name, state in states.items() if state != "done"), None)
-        command = workspace.STAGES[waiting].command if waiting else ""
-        print(f"next: {command} {self.work}" if waiting else "all stages are done")
+        command = f"{workspace.CONVERT} {waiting} {self.work}"
+        print(f"next: {command}" if waiting else "all stages are done")
         return 0

@@ -10,6 +10,7 @@ from typing import Any
 
 from twowiki.arc_da.schema import MultipleChoice, Question
 from twowiki.arc_da.sources import read_gold_questions, read_multiple_choice
+from twowiki.cli.retrieval import IndexCommand
 from twowiki.data.splits import split_named
 from twowiki.errors import DataError
 from twowiki.io.arguments import argument, positional
@@ -22,12 +23,11 @@ from twowiki.retrieval.arc_da_contexts import (
     render_quality,
     report_quality,
 )
-from twowiki.retrieval.corpora import SentenceCorpus
-from twowiki.retrieval.index import IndexSettings, SentenceIndex, build_index
+from twowiki.retrieval.index import SentenceIndex
 
 
 @dataclass(frozen=True, kw_only=True)
-class IndexCommand:
+class SentenceIndexCommand(IndexCommand):
     """Index a corpus of sentences, in which `twowiki arc-da retrieve` looks questions up.
 
     CORPUS may be text (one sentence per line), JSON lines, a JSON array of {title, text}, Parquet,
@@ -38,46 +38,15 @@ class IndexCommand:
       twowiki arc-da index ARC-V1-Feb2018-2.zip arc_index --engine tantivy
       twowiki arc-da index corpus.jsonl served --engine server --server http://localhost:9200
 
-    The engine bm25s holds up to about two million sentences, tantivy any number; `server` sends
-    them to Elasticsearch or OpenSearch (a key is read from TWOWIKI_SEARCH_API_KEY).
+    The engines are those of `twowiki index`.
     """
 
-    corpus: list[str] = positional("files, folders or zips", role="input")
-    out: Path = positional("folder of the index, new or interrupted", role="output_folder")
-    engine: str = argument(
-        "auto",
-        "auto: bm25s, above two million sentences tantivy",
-        choices=("auto", "bm25s", "tantivy", "server"),
-    )
-    analyzer: str = argument(
-        "en",
-        "en: no stop words, stemmed; std: words as they are, in lower case",
-        choices=("en", "std"),
-    )
-    split: str = argument(
-        "auto",
-        "cut texts into sentences; auto: only documents, not lines",
-        choices=("auto", "yes", "no"),
-    )
-    title_first: bool = argument(False, "put a document's title before its sentences")
-    server: str = argument("", "address of Elasticsearch or OpenSearch", metavar="URL")
+    unit: str = argument("sentence", flag=False)
     server_index: str = argument("arc_da", "the index there", metavar="NAME")
-
-    def run(self) -> int:
-        corpus = SentenceCorpus(self.corpus, splitting=self.split, title_first=self.title_first)
-        settings = IndexSettings(self.engine, self.analyzer, self.server, self.server_index)
-        manifest = build_index(corpus, self.out, settings)
-        version = f" {manifest['engine_version']}" if manifest["engine_version"] else ""
-        engine = f"{manifest['engine']}{version}, analyzer {manifest['analyzer']}"
-        print(f"{manifest['sentences']} sentences, {engine}")
-        for reason, count in manifest["dropped"].items():
-            print(f"  left out: {reason}: {count}")
-        print(f"written to {self.out}")
-        return 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class RetrieveCommand:
+class RetrieveSentencesCommand:
     """Retrieve sentences for each question from an index: ten per question, near-equal ones once.
 
     QUESTIONS are ARC-DA's (a file, the release's folder or zip; all splits unless --split), or with

@@ -15,13 +15,12 @@ from twowiki.arc_da.metric import report as reports
 from twowiki.arc_da.metric.comparison import compare_systems, render_comparison
 from twowiki.arc_da.metric.multiple_choice import render_choices, score_choices
 from twowiki.arc_da.metric.report import without_choice_golds
-from twowiki.arc_da.metric.scoring import EXTRAS, score_all
+from twowiki.arc_da.metric.scoring import EXTRAS
 from twowiki.arc_da.predictions import read_answers, read_ids
-from twowiki.arc_da.schema import Question
+from twowiki.arc_da.schema import MultipleChoice, Question
 from twowiki.arc_da.sources import read_gold_questions, read_multiple_choice
 from twowiki.data.splits import split_named
 from twowiki.errors import DataError, existing_file
-from twowiki.human import metric_agreement
 from twowiki.human.agreement import without_nan
 from twowiki.human.pseudonyms import pseudonym, read_secret
 from twowiki.human.ratings import read_ratings
@@ -47,6 +46,7 @@ from twowiki.io.files import (
     sha256_of,
     write_json,
     write_json_lines,
+    write_text,
     write_together,
 )
 
@@ -176,6 +176,19 @@ class ArcDaScoreCommand(BootstrapOptions):
         metavar="METRIC",
         nargs="+",
     )
+    judge: str | None = argument(
+        None,
+        "also judge by meaning with a local model: a sentence encoder, a classifier for entailment "
+        "or paraphrases, or a language model",
+        metavar="MODEL",
+        role="input",
+    )
+    trained: str | None = argument(
+        None,
+        "folder of the model that answered: count the questions that it was trained on",
+        metavar="MODEL",
+        role="input",
+    )
     golds: str = argument(
         "all",
         "no_mc: remove the multiple-choice original's right option from the gold answers",
@@ -198,6 +211,9 @@ class ArcDaScoreCommand(BootstrapOptions):
     confidence: float = argument(0.95, "confidence of the intervals", above=0, below=1)
     rounds: int = argument(10_000, "rounds of the paired test", minimum=1, maximum=MOST_RESAMPLES)
     rows: Path | None = argument(None, "write one record per question (.jsonl)", role="output")
+    from_llm: bool = argument(
+        False, 'the files are language models\' raw outputs, one {"id", "output"} per line'
+    )
     command: tuple[str, ...] = argument((), flag=False)
 
     def run(self) -> int:
@@ -206,12 +222,14 @@ class ArcDaScoreCommand(BootstrapOptions):
         everything, questions = self._read_gold()
         systems = {}
         for name in dict.fromkeys([self.predictions, *self.versus]):
-            answers = read_answers(name, everything)
+            answers = self._read_answers(name, everything)
             systems[name] = reports.score_system(questions, answers, settings.extras)
-        first = systems.pop(self.predictions)
-        if not first.scores:
+        if not systems[self.predictions].scores:
             remedy = "A blind test set cannot be scored here"
             raise DataError("no question has a gold answer", file=self.gold, remedy=remedy)
+        if self.judge:
+            systems = _judged(self.judge, systems)
+        first = systems.pop(self.predictions)
         report = reports.summarize_system(first, settings)
         if self.golds == "no_mc":
             joined = sum(question.key_text is not None for question in first.questions.values())
@@ -220,6 +238,8 @@ class ArcDaScoreCommand(BootstrapOptions):
         if self.golds == "no_mc":
             count = f"{joined} of {report['n']} questions"
             print(f"right options known, and no gold answers: {count}")
+        if self.trained:
+            report["trained_on"] = _trained_questions(self.trained, first.questions)
         if systems:
             report["versus"] = compare_systems(first, systems, settings, rounds=self.rounds)
             print("\n" + render_comparison(report["versus"]), end="")
@@ -228,6 +248,16 @@ class ArcDaScoreCommand(BootstrapOptions):
         if self.rows:
             write_json_lines(self.rows, reports.answer_records(first))
         return 0
+
+    def _read_answers(self, name: str, gold: Mapping[str, Question]) -> dict[str, str]:
+        """Read a system's answers, or take them out of its raw outputs."""
+        if not self.from_llm:
+            return read_answers(name, gold)
+        from twowiki.llm.outputs import read_science_outputs
+
+        answers, note = read_science_outputs(name, gold)
+        print(f"{name}: {note}", file=sys.stderr)
+        return answers
 
     def _read_gold(self) -> tuple[Mapping[str, Question], Mapping[str, Question]]:
         """Return all of the gold, and the questions to be scored."""
@@ -261,6 +291,48 @@ class ArcDaScoreCommand(BootstrapOptions):
         }
 
 
+def _trained_questions(model: str, questions: Mapping[str, Question]) -> list[str]:
+    """Print and return which questions a model was trained on."""
+    from twowiki.text2text.arc_da_instances import (
+        QUESTIONS_FILE,
+        describe_trained,
+        read_training_record,
+        trained_on,
+    )
+
+    record = read_training_record(model)
+    if record is None:
+        remedy = (
+            f"Name the folder of a model that was trained on ARC-DA (it holds {QUESTIONS_FILE})"
+        )
+        raise DataError("has no record of its training questions", file=model, remedy=remedy)
+    found = trained_on(questions.values(), record)
+    count = len(questions)
+    print(describe_trained(found, count) if found else f"trained on: none of these {count}")
+    return found
+
+
+def _judged(
+    model: str, systems: Mapping[str, reports.SystemScores]
+) -> dict[str, reports.SystemScores]:
+    """Add a judge's values to the scores of systems."""
+    from twowiki.text2text.judge import Judgment, load_judge
+
+    judge = load_judge(model)
+    wanted = {
+        (name, record): Judgment(question.question, scored.answers[record], question.answers)
+        for name, scored in systems.items()
+        for record, question in scored.questions.items()
+    }
+    values = dict(zip(wanted, judge.judge(wanted.values()), strict=True))
+    return {
+        name: reports.with_judge(
+            scored, {record: values[name, record] for record in scored.questions}, judge.signature
+        )
+        for name, scored in systems.items()
+    }
+
+
 @dataclass(frozen=True, kw_only=True)
 class ChoiceScoreCommand(BootstrapOptions):
     """Score generated text on ARC's multiple-choice questions: the closest option is the answer.
@@ -269,7 +341,11 @@ class ChoiceScoreCommand(BootstrapOptions):
     reads labels (`B`, `(B)`, `A;B`), where k labels with the right one among them get 1/k. Answers
     are by ARC's id or by ARC-DA's. An answer that is close to no option counts as `no match`.
 
+    With --direct and --gold the system's direct answers stand beside: a page of the questions that
+    it knows with options and not without, and the other way round.
+
       twowiki arc-da mc-score predictions.jsonl ARC-V1-Feb2018-2 --part dev
+      twowiki arc-da mc-score mc.jsonl ARC --direct da.jsonl --gold dev.jsonl --page page.html
     """
 
     predictions: str = positional(ANSWER_FILES, role="input")
@@ -277,8 +353,19 @@ class ChoiceScoreCommand(BootstrapOptions):
     part: list[str] = argument([], "only these splits", choices=ARC_PARTS, nargs="+")
     method: str = argument("unifiedqa", "see above", choices=("unifiedqa", "robust", "label"))
     rows: Path | None = argument(None, "write one record per question (.jsonl)", role="output")
+    direct: str | None = argument(None, "the system's direct answers", role="input")
+    gold: str | None = argument(None, f"for --direct; {GOLD}", role="input")
+    split: str | None = argument(None, f"of --gold: {SPLIT}")
+    page: Path | None = argument(None, "write the page of both ways", role="output")
+    right_from: float = argument(
+        100.0, "F1 from which a direct answer counts as right", above=0, maximum=100
+    )
+    command: tuple[str, ...] = argument((), flag=False)
 
     def run(self) -> int:
+        if bool(self.direct) != bool(self.gold) or (self.page and not self.direct):
+            remedy = "Name the direct answers, and ARC-DA's gold"
+            raise DataError("--direct, --gold and --page belong together", remedy=remedy)
         everything = [
             question
             for question in read_multiple_choice(self.arc)
@@ -296,6 +383,8 @@ class ChoiceScoreCommand(BootstrapOptions):
         )
         rows = report.pop("rows")
         print(render_choices(report), end="")
+        if self.direct:
+            self._compare_ways(questions, rows)
         if len(questions) < len(everything):
             hidden = len(everything) - len(questions)
             print(f"questions with a hidden key, left out: {hidden}")
@@ -304,6 +393,26 @@ class ChoiceScoreCommand(BootstrapOptions):
         if self.rows:
             write_json_lines(self.rows, rows)
         return 0
+
+    def _compare_ways(self, questions: list[MultipleChoice], rows: list[dict[str, Any]]) -> None:
+        """Print the outcomes of both ways of asking, and write the page."""
+        from twowiki.pages.choices_page import compare_ways, count_outcomes, render_choices_page
+
+        gold = read_gold_questions(str(self.gold), split=self.split)
+        direct = reports.score_system(gold, read_answers(str(self.direct), gold))
+        compared = compare_ways(questions, rows, direct, threshold=self.right_from / 100)
+        if not compared:
+            remedy = "Name ARC's files and ARC-DA's gold of the same splits"
+            raise DataError("has no question with direct answers", file=self.gold, remedy=remedy)
+        print(f"asked both ways: {len(compared)}")
+        for name, count in count_outcomes(compared).items():
+            print(f"  {count:>6,}  {name}")
+        if self.page:
+            title = f"Multiple choice and direct answers: {Path(self.predictions).name}"
+            command = " ".join(utf8_text(word) for word in self.command) or None
+            write_text(
+                self.page, render_choices_page(compared, direct, title=title, command=command)
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -375,8 +484,10 @@ class RateImportCommand:
       twowiki arc-da rate-import rating rating/ratings.csv --rater kim
     """
 
-    folder: Path = positional("the folder that rate-export made")
-    files: list[str] = positional("filled sheets, or exports of Label Studio")
+    folder: Path = positional(
+        "the folder that rate-export made", role="output_folder", writes=(f"/{RATINGS}",)
+    )
+    files: list[str] = positional("filled sheets, or exports of Label Studio", role="input")
     rater: str = argument("", "who rated, if the file does not say it")
 
     def run(self) -> int:
@@ -481,62 +592,6 @@ class ExpertCommand(BootstrapOptions):
         for item in report["disagreements"]:
             credits = ", ".join(f"{rater} {value:g}" for rater, value in item["ratings"].items())
             print(f"  {item['item']}: {credits}")
-        if self.out:
-            write_json(self.out, without_nan(report))
-        return 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class MetricAgreementCommand(BootstrapOptions):
-    """Measure how far the automatic metrics agree with people.
-
-    From a table of outputs with human credit (columns id, SYSTEM, credit-SYSTEM): it has no gold
-    answers, so one system is left out at a time and the others' fully credited answers are its
-    gold. Or from ratings, with the gold and the files that were rated.
-
-      twowiki arc-da metric-agreement challenge300-outputs.tsv
-      twowiki arc-da metric-agreement rating/ratings.jsonl --gold dev.jsonl --system t5=t5.jsonl
-    """
-
-    judgments: str = positional("a table with credit columns, or ratings", role="input")
-    gold: str | None = argument(None, "ARC-DA's gold, for ratings", role="input")
-    split: str | None = argument(None, SPLIT)
-    system: list[str] = argument(
-        [], "the rated files, for ratings", metavar="NAME=FILE", nargs="+", role="input"
-    )
-    resamples: int = argument(1000, "bootstrap resamples", minimum=1, maximum=MOST_RESAMPLES)
-
-    def run(self) -> int:
-        gold_from = "the release's gold answers"
-        skipped: dict[str, int] = {}
-        if self.gold:
-            gold = read_gold_questions(self.gold, split=self.split)
-            files = named_files(self.system)
-            systems = {name: read_answers(file, gold) for name, file in files.items()}
-            if not systems:
-                remedy = "Name them with --system NAME=FILE"
-                raise DataError("ratings need the files that were rated", remedy=remedy)
-            golds = {
-                record: question.answers for record, question in gold.items() if question.has_gold
-            }
-            ratings = read_ratings(self.judgments, expert=True)
-            judged = metric_agreement.judge_ratings(ratings, golds, systems, score_all)
-        else:
-            outputs = metric_agreement.read_outputs(self.judgments)
-            judged, skipped = metric_agreement.leave_one_out(outputs, score_all)
-            gold_from = "other systems' fully credited answers, one system left out at a time"
-        report = {
-            "gold_from": gold_from,
-            "skipped": skipped,
-            **metric_agreement.summarize_agreement(
-                judged, resamples=self.resamples, seed=self.seed
-            ),
-        }
-        print(metric_agreement.render_agreement(report), end="")
-        print(f"gold answers: {gold_from}")
-        if any(skipped.values()):
-            left = ", ".join(f"{name} {count}" for name, count in skipped.items())
-            print(f"questions left out, as no other system got full credit: {left}")
         if self.out:
             write_json(self.out, without_nan(report))
         return 0

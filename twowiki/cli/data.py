@@ -1,4 +1,4 @@
-"""Commands on data sets: export, validate, stats, and the corpus and judgments for retrieval."""
+"""Commands on data sets: export, validate, stats."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from twowiki.cli.options import SplitOptions
+from twowiki.data.answer_kinds import wanted_entities
 from twowiki.data.schema import types_of
-from twowiki.data.sources import examples_of, read_examples
-from twowiki.data.splits import find_splits, guess_config
+from twowiki.data.sources import read_examples
+from twowiki.data.splits import find_splits, guess_config, split_named
 from twowiki.data.statistics import compute_statistics
-from twowiki.data.validation import validate
+from twowiki.data.validation import UNREADABLE, validate
 from twowiki.errors import DataError
 from twowiki.io.arguments import argument, positional
-from twowiki.io.files import progress, write_json, write_json_lines, write_text
-from twowiki.retrieval.corpus import build_corpus, build_qrels
-from twowiki.retrieval.rankings import read_rankings, score_rankings
+from twowiki.io.files import progress, write_json
 
-CORPUS_FILES = ("/corpus.jsonl", "/queries.jsonl", "/contexts.jsonl", "/report.json")
+_FORMS = ("closed-book", "gold-context", "full-context")
+EXPORT_FORMATS = ("parquet", "flashrag", "beir", "squad", "sft", "sft-messages", "rl",
+                  "sub-questions")  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,19 +28,29 @@ class ExportCommand:
 
       twowiki export data_ids_april7.zip out
       python -c 'from datasets import load_dataset; print(load_dataset("out", "data_ids_april7"))'
+      twowiki export dev.json flashrag --format flashrag
 
-    An interrupted export continues where it stopped; other configs in OUT are kept.
+    An interrupted export continues where it stopped; other configs in OUT are kept. Other formats
+    need a folder of their own: flashrag, beir (corpus, queries, judgments), squad (version 2.0),
+    sft (prompt and completion), sft-messages (chats), rl (prompts with their gold as columns) and
+    sub-questions (each hop as a question, to be answered and scored with `score --sub-answers`).
+    What a format cannot hold is left out and counted in OUT/report.json.
     """
 
     source: str = positional("a release's zip, a file, or a folder of files", role="input")
     out: Path = positional("the folder to write", role="output_folder")
     config: str | None = argument(
         None,
-        "data_ids_april7, data_ids, data, hotpotqa or arc_da (default: guessed from the source's "
-        "name, else data_ids_april7)",
+        "data_ids_april7, data_ids, data, hotpotqa, generated, multihop or arc_da (default: by the "
+        "source's name and first record, else data_ids_april7)",
     )
+    format: str = argument("parquet", "the format", choices=EXPORT_FORMATS)
+    form: str = argument("full-context", "the paragraphs of prompts", choices=_FORMS)
     arc_dir: str | None = argument(
         None, "arc_da: folder of ARC's files, for the choices", role="input"
+    )
+    amend: str | None = argument(
+        None, "amendments of the gold (docs/audit.md)", metavar="FILE", role="input"
     )
     shard_rows: int | None = argument(
         None, "rows per shard, a multiple of 1000 (default: 50000)", minimum=1000
@@ -49,12 +59,31 @@ class ExportCommand:
     def run(self) -> int:
         from twowiki.builder.export import SHARD_ROWS, export
 
+        if self.format != "parquet" and self.amend is None:
+            return self._export_format()
         shard_rows = self.shard_rows or SHARD_ROWS
         counts = export(
-            self.source, self.out, self.config, arc_dir=self.arc_dir, shard_rows=shard_rows
+            self.source,
+            self.out,
+            self.config,
+            format=self.format,
+            arc_dir=self.arc_dir,
+            shard_rows=shard_rows,
+            amendments=self.amend,
         )
         for split, rows in counts.items():
             print(f"{split}: {rows:,} rows")
+        print(f"written to {self.out}")
+        return 0
+
+    def _export_format(self) -> int:
+        from twowiki.builder.formats import export_format
+
+        written = export_format(self.source, self.out, self.format, self.config, form=self.form)
+        for split, rows in written.rows.items():
+            print(f"{split}: {rows:,} records")
+            for reason, count in written.left_out[split].items():
+                print(f"{split}: left out, {reason.replace('_', ' ')}: {count:,}")
         print(f"written to {self.out}")
         return 0
 
@@ -66,12 +95,13 @@ class ValidateCommand:
       twowiki validate data_ids_april7.zip
       twowiki validate dev.json --output findings.json
 
-    It looks for: truncated files, unreadable records, missing and duplicate ids, unknown types and
-    relations, supporting titles that the context lacks, sentence ids past a paragraph's end, empty
-    paragraphs, repeated titles, different numbers of evidences and supporting facts, ids that
-    disagree with the evidences, hidden gold. Findings are not errors: the exit code is 0 unless a
-    file cannot be read to its end, or --strict is set (then also for what is normal in some
-    questions: hidden gold, another number of evidences).
+    It looks for: truncated files, unreadable records, repeated keys, missing and duplicate ids,
+    unknown types and relations, supporting titles that the context lacks, sentence ids past a
+    paragraph's end, empty paragraphs, repeated titles, different numbers of evidences and
+    supporting facts, ids that disagree with the evidences, hidden gold; in ARC-DA for repeated
+    questions and answers, blank answers, tags that disagree. Findings are not errors: the
+    exit code is 0 unless a file or a record cannot be read, or --strict is set (then for every
+    finding but what is normal in some questions: hidden gold, another number of evidences).
     """
 
     source: str = positional("a release's zip, a file, or a folder of files", role="input")
@@ -82,11 +112,16 @@ class ValidateCommand:
     strict: bool = argument(False, "exit with 1 if anything was found")
 
     def run(self) -> int:
-        findings = validate(self.source, self.config)
+        if (self.config or guess_config(self.source)) == "arc_da":
+            from twowiki.arc_da.validation import validate_questions
+
+            findings = validate_questions(self.source)
+        else:
+            findings = validate(self.source, self.config)
         print(findings.render())
         if self.output:
             write_json(self.output, findings.to_dict())
-        broken = "broken_file" in findings.counts
+        broken = not UNREADABLE.isdisjoint(findings.counts)
         return 1 if broken or (self.strict and not findings.clean) else 0
 
 
@@ -97,12 +132,18 @@ class StatsCommand:
       twowiki stats data_ids_april7.zip
       twowiki stats dev.json --output stats.json
 
-    Lengths are whitespace words. Splits are read one after the other, as streams.
+    Lengths are whitespace words. Splits are read one after the other, as streams. With a Wikidata
+    dump, answers that have an id are counted by their "instance of", as in the paper's section 3.3:
+
+      twowiki stats dev.json --wikidata latest-all.json.bz2
     """
 
     source: str = positional("a release's zip, a file, or a folder of files", role="input")
     config: str | None = argument(None, "the release, or hotpotqa (default: guessed)")
     split: str | None = argument(None, "train, validation or test (default: all)", metavar="NAME")
+    wikidata: str | None = argument(
+        None, "Wikidata's JSON dump: kinds of answers by their class", metavar="FILE", role="input"
+    )
     output: Path | None = argument(None, "also write the tables as JSON", role="output")
 
     def run(self) -> int:
@@ -111,119 +152,26 @@ class StatsCommand:
             raise DataError("ARC-DA has tables of its own", remedy="Use `twowiki arc-da stats`")
         types_of(config)
         splits = find_splits(self.source, config)
-        if self.split and self.split not in splits:
+        chosen = split_named(self.split) if self.split else None
+        if chosen and chosen not in splits:
             problem = f"has no split {self.split!r}; it has {', '.join(splits)}"
             raise DataError(problem, file=self.source)
+        names = [chosen] if chosen else list(splits)
+
+        def examples(split: str) -> Iterator[Any]:
+            return read_examples(splits[split], config, split)
+
+        classes = None
+        if self.wikidata is not None:
+            from twowiki.generation.classes import read_classes
+
+            wanted = set[str]().union(*(wanted_entities(examples(split)) for split in names))
+            classes = read_classes(self.wikidata, wanted)
         results = {}
-        for split in [self.split] if self.split else splits:
-            examples = read_examples(splits[split], config, split)
-            result = compute_statistics(progress(examples, what=split))
+        for split in names:
+            result = compute_statistics(progress(examples(split), what=split), classes)
             results[split] = result.to_dict()
             print(result.render(split))
         if self.output:
             write_json(self.output, results)
         return 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class CorpusCommand(SplitOptions):
-    """Write a retrieval corpus: the distinct paragraphs of a split's contexts, in the BEIR layout.
-
-    OUT becomes a folder with corpus.jsonl ({"_id", "title", "text"}), queries.jsonl ({"_id",
-    "text"}), contexts.jsonl (each question's own paragraphs, {"_id", "documents"}) and report.json
-    (counts). A document's id is a hash of its title and text, the same in every run and in any
-    order. Two paragraphs with one title and different texts are two documents.
-
-      twowiki corpus dev.json corpus/
-    """
-
-    source: str = positional("a file, a release's zip, or a folder", role="input")
-    output: Path = positional(
-        "the folder to write", metavar="OUT", role="output_folder", writes=CORPUS_FILES
-    )
-
-    def run(self) -> int:
-        queries: list[dict[str, str]] = []
-
-        def examples() -> Iterator[Any]:
-            for example in examples_of(self.source, self.config, self.split):
-                queries.append({"_id": example.id, "text": example.question})
-                yield example
-
-        corpus = build_corpus(examples())
-        documents = (
-            {"_id": document.id, "title": document.title, "text": document.text}
-            for document in corpus.documents.values()
-        )
-        contexts = (
-            {"_id": example_id, "documents": found} for example_id, found in corpus.contexts.items()
-        )
-        write_json_lines(self.output / "corpus.jsonl", documents)
-        write_json_lines(self.output / "queries.jsonl", queries)
-        write_json_lines(self.output / "contexts.jsonl", contexts)
-        write_json(self.output / "report.json", corpus.report)
-        _print_counts(corpus.report)
-        return 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class QrelsCommand(SplitOptions):
-    """Write relevance judgments: the paragraphs that the supporting facts name, no distractors.
-
-    Two documents per question, four for a bridge-comparison question. Document ids are those of
-    `twowiki corpus`. The file is BEIR's tab-separated table (query-id, corpus-id, score), or with
-    --trec a TREC qrels file.
-
-      twowiki qrels dev.json corpus/qrels/validation.tsv
-    """
-
-    source: str = positional("a file, a release's zip, or a folder, with gold", role="input")
-    output: Path = positional("the file to write", metavar="OUT", role="output")
-    trec: bool = argument(False, "write TREC's form (id 0 document 1)")
-
-    def run(self) -> int:
-        qrels = build_qrels(examples_of(self.source, self.config, self.split))
-        pairs = [(query, document) for query, found in qrels.relevant.items() for document in found]
-        if self.trec:
-            lines = [f"{query} 0 {document} 1" for query, document in pairs]
-        else:
-            lines = ["query-id\tcorpus-id\tscore", *(f"{query}\t{doc}\t1" for query, doc in pairs)]
-        write_text(self.output, "\n".join(lines) + "\n")
-        _print_counts(qrels.report)
-        return 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class RetrievalCommand(SplitOptions):
-    """Score rankings of paragraphs: title_recall@k and all_gold@k.
-
-    title_recall@k is the percentage of a question's gold titles among its first k ranked titles,
-    and all_gold@k the share of questions whose gold titles are all there; both are means over
-    all gold questions. RANKED is {"id": ["best title", ...]}, lines of {"id", "titles"}, or a TREC
-    run with --corpus.
-
-      twowiki retrieval ranked.jsonl dev.json --k 2 5 10
-    """
-
-    ranked: str = positional("the rankings", role="input")
-    gold: str = positional("a file, a release's zip, or a folder, with gold", role="input")
-    k: list[int] = argument([2, 5, 10], "cutoffs", minimum=1, nargs="+")
-    corpus: str | None = argument(
-        None, "corpus.jsonl, for a TREC run", metavar="FILE", role="input"
-    )
-    output: Path | None = argument(None, "write the metrics as JSON", role="output")
-
-    def run(self) -> int:
-        ranked = read_rankings(self.ranked, self.corpus)
-        gold = examples_of(self.gold, self.config, self.split)
-        metrics = score_rankings(ranked, gold, self.k)
-        if self.output:
-            write_json(self.output, metrics)
-        for name, value in metrics.items():
-            print(f"{name}  {value:.2f}" if isinstance(value, float) else f"{name}  {value}")
-        return 0
-
-
-def _print_counts(report: dict[str, int]) -> None:
-    for name, count in report.items():
-        print(f"{name.replace('_', ' ')}: {count:,}")

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from twowiki.data.configs import GENERATED_CONFIG, WORLD_CONFIG
 from twowiki.errors import DataError, existing_file
 from twowiki.generation.settings import GenerateConfig, Resources
 from twowiki.io.arguments import argument, positional, settings_of
+from twowiki.io.failures import damage_named
+from twowiki.io.files import check_no_pipes
 from twowiki.io.ownership import check_owner
-from twowiki.worlds.settings import WorldConfig, parse_world
+from twowiki.worlds.settings import WorldConfig, WorldRequest, parse_world
 
 TIERS = (
     "of the gold pages' types, within the 50 nearest",
@@ -37,30 +40,62 @@ class GenerateCommand(GenerateConfig, Resources):
 
     world: str | None = argument(
         None,
-        "a fictional world instead of dumps: people, films, seed, unique_names, aliases, missing, "
-        "mismatch, brief (see twowiki world --help)",
+        "a fictional world instead of dumps: people, films, seed and the others of `twowiki world "
+        "--help`, and settings of the questions (limit_per_type, mix, ...)",
         metavar="SETTINGS",
     )
-    out: Path = argument(help="the folder to write", metavar="DIR")
+    seed: str = argument(
+        "", "what every draw depends on (default: the world's seed, otherwise 0)", metavar="SEED"
+    )
+    out: Path = argument(help="the folder to write", metavar="DIR", role="output_folder")
 
     def run(self) -> int:
-        from twowiki.builder.generate import generate_files
+        from twowiki.builder.dataset_card import write_dataset_card
+        from twowiki.builder.dataset_origin import render_origin
+        from twowiki.builder.generate import PARQUET, generate_files
 
         check_owner(self.out, "generate")
-        world = None if self.world is None else parse_world(self.world)
+        request = None if self.world is None else parse_world(self.world)
+        world = None if request is None else request.world
         wikidata, paragraphs = self._dumps(world)
-        config = settings_of(GenerateConfig, self, wikidata=wikidata, paragraphs=paragraphs)
-        report = generate_files(config, self.out, settings_of(Resources, self))
+        settings = {"seed": "0"} | self._questions(request)
+        config = settings_of(
+            GenerateConfig, self, wikidata=wikidata, paragraphs=paragraphs, **settings
+        )
+        name = GENERATED_CONFIG if world is None else WORLD_CONFIG
+        report = generate_files(config, self.out, settings_of(Resources, self), name)
         _print_counts(config, report)
+        if "like" in report:
+            from twowiki.generation.profiles import render_distances
+
+            print(render_distances(report["like"]))
         if world is not None and report["samples"]:
             from twowiki.generation.difficulty import render_difficulty
             from twowiki.worlds.dataset import add_difficulty
 
-            print(render_difficulty(add_difficulty(world, self.out, report)))
+            measured = add_difficulty(world, self.out, report)
+            print(render_difficulty(measured))
+            full = {**report, "world": world.to_dict(), **measured}
+            write_dataset_card(self.out / PARQUET, render_origin(full))
         print(f"report: {self.out / 'report.html'}")
         if not report["samples"]:
             print("no sample passed: the report has the reasons", file=sys.stderr)
         return 0 if report["samples"] else 1
+
+    def _questions(self, request: WorldRequest | None) -> dict[str, Any]:
+        """Return the settings of a world's text; a flag that says otherwise is refused."""
+        settings = dict(request.questions) if request is not None else {}
+        if self.seed:
+            settings["seed"] = self.seed
+        for name in settings.keys() - {"seed"}:
+            default = getattr(GenerateConfig, name)
+            if getattr(self, name) not in (default, settings[name]):
+                raise DataError(
+                    "stands in --world and in a flag, with different values",
+                    field=name,
+                    remedy="Give it once",
+                )
+        return settings
 
     def _dumps(self, world: WorldConfig | None) -> tuple[Path, Path]:
         """Return the dumps; those of a world are written first."""
@@ -88,6 +123,11 @@ def _print_counts(config: GenerateConfig, report: Mapping[str, Any]) -> None:
                 "--limit-per-type, or use larger dumps",
                 file=sys.stderr,
             )
+    for name, kinds in report["lacking"].items():
+        print(
+            f"{name} has no {', '.join(kinds)} sample; try --splits paper, or another limit",
+            file=sys.stderr,
+        )
     splits = {name: sum(counts.values()) for name, counts in report["splits"].items()}
     print(", ".join(f"{name} {count:,}" for name, count in splits.items()))
 
@@ -100,14 +140,30 @@ class WorldCommand(WorldConfig):
 
     DIR gets wikidata.json (one entity per line, as in the dumps), paragraphs.jsonl (sentences and
     links) and world.json (settings and counts); `twowiki generate` makes questions from them. The
-    same settings give the same bytes everywhere. With --difficulty DIR it measures a generated
-    data set: how many questions shortcuts answer.
+    same settings give the same bytes everywhere. With --difficulty DATA it measures a data
+    set: how many questions shortcuts answer.
     """
 
-    out: Path | None = argument(None, "the folder to write", metavar="DIR")
-    difficulty: Path | None = argument(None, "measure this generated folder instead", metavar="DIR")
+    out: Path | None = argument(None, "the folder to write", metavar="DIR", role="output_folder")
+    difficulty: Path | None = argument(
+        None, "measure this folder or file of questions instead", metavar="DATA"
+    )
+    profile: str = argument(
+        "", "print the profile of this data, for `generate --like`, instead", metavar="DATA"
+    )
+    config: str | None = argument(
+        None, "with --difficulty: the data's config, e.g. hotpotqa", metavar="NAME"
+    )
 
     def run(self) -> int:
+        if self.profile:
+            import msgspec
+
+            from twowiki.generation.profiles import load_profile
+
+            profile = msgspec.to_builtins(load_profile(self.profile))
+            print(json.dumps(profile, indent=1, ensure_ascii=False))
+            return 0
         if self.difficulty is not None:
             from twowiki.generation.difficulty import (
                 measure_difficulty,
@@ -115,7 +171,8 @@ class WorldCommand(WorldConfig):
                 render_difficulty,
             )
 
-            print(render_difficulty(measure_difficulty(read_gold_examples(self.difficulty))))
+            examples = read_gold_examples(self.difficulty, config=self.config)
+            print(render_difficulty(measure_difficulty(examples)))
             return 0
         from twowiki.worlds.dataset import write_dumps
 
@@ -148,14 +205,18 @@ class VerifyCommand:
 
     def run(self) -> int:
         from twowiki.generation.run_comparison import compare_runs
+        from twowiki.generation.tables import GENERATE_AGAIN
 
         different = 0
-        for what, equal, detail in compare_runs(self.one, self.two):
-            different += not equal
-            if not equal or not self.quiet:
-                print(f"{'equal    ' if equal else 'DIFFERENT'} {what}")
-            if detail:
-                print("  " + detail.replace("\n", "\n  "))
+        for folder in (self.one, self.two):
+            check_no_pipes(folder)
+        with damage_named(Path(f"{self.one} or {self.two}"), GENERATE_AGAIN):
+            for what, equal, detail in compare_runs(self.one, self.two):
+                different += not equal
+                if not equal or not self.quiet:
+                    print(f"{'equal    ' if equal else 'DIFFERENT'} {what}")
+                if detail:
+                    print("  " + detail.replace("\n", "\n  "))
         print(f"{different} differences" if different else "the runs are equal")
         return 1 if different else 0
 
@@ -181,7 +242,11 @@ class ExplainCommand:
     def run(self) -> int:
         if (self.sample_id is None) == (self.against is None):
             raise DataError("needs a sample's id or --against FILE, and not both")
-        return self._explain() if self.against is None else self._recover(self.against)
+        from twowiki.generation.tables import GENERATE_AGAIN
+
+        check_no_pipes(self.run_dir)
+        with damage_named(self.run_dir, GENERATE_AGAIN):
+            return self._explain() if self.against is None else self._recover(self.against)
 
     def _explain(self) -> int:
         from twowiki.generation.outputs import PROVENANCE

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from inspect import cleandoc
 from typing import Any
@@ -27,10 +27,16 @@ COMMANDS = {
     "explain": ("generate:ExplainCommand", "show where a generated sample comes from"),
     "export": ("data:ExportCommand", "write typed Parquet shards and a card"),
     "validate": ("data:ValidateCommand", "report problems in raw records"),
+    "audit": ("audit:AuditCommand", "gold that does not stand inspection"),
+    "review": ("audit:ReviewCommand", "questions for a person to look at before a release"),
     "stats": ("data:StatsCommand", "print the paper's tables for any split"),
-    "corpus": ("data:CorpusCommand", "the distinct paragraphs, for retrieval"),
-    "qrels": ("data:QrelsCommand", "which paragraphs are relevant to which question"),
-    "retrieval": ("data:RetrievalCommand", "title_recall@k and all_gold@k of rankings"),
+    "twins": ("rename:TwinsCommand", "add twins: a page missing, a fact changed"),
+    "rename": ("rename:RenameCommand", "replace the names of real questions by coined ones"),
+    "corpus": ("retrieval:CorpusCommand", "a retrieval test set: corpus, queries, judgments"),
+    "qrels": ("retrieval:QrelsCommand", "which paragraphs are relevant to which question"),
+    "index": ("retrieval:IndexCommand", "index a corpus: BM25, a server, or a sentence encoder"),
+    "retrieve": ("retrieve:RetrieveCommand", "rank paragraphs for each question"),
+    "retrieval": ("retrieval:RetrievalCommand", "scores of rankings: recall, MRR, nDCG, by hop"),
     "score": ("score:ScoreCommand", "answers, supporting facts, evidence and joint"),
     "report": ("score:ReportCommand", "a page of scores, errors and examples"),
     "submission": ("score:SubmissionCommand", "the file for the authors' leaderboard"),
@@ -39,12 +45,24 @@ COMMANDS = {
     "push": ("models:PushCommand", "a model, data set, metric or demo to the hub"),
     "card": ("models:CardCommand", "a trained model's card, from its run's report"),
     "convert-baseline": ("models:ConvertCommand", "the authors' checkpoint to a model folder"),
+    "mine": ("", "propose rules from statements, question forms from questions"),
+    "people": ("", "people as one more system: tasks, answers, agreement"),
     "arc-da": ("", "ARC-DA: statistics, scores, conversion, human ratings, retrieval"),
 }
 ARC_DA = {
     "stats": ("arc_da_score:ArcDaStatsCommand", "count questions, answers and words (Table 1)"),
     "score": ("arc_da_score:ArcDaScoreCommand", "score a system's answers: F1 and ROUGE-L"),
     "mc-score": ("arc_da_score:ChoiceScoreCommand", "score text on ARC's multiple choice"),
+    "convert": ("", "multiple choice to direct answers, stage by stage in a folder"),
+    "rate-export": ("arc_da_score:RateExportCommand", "write blind rating tasks"),
+    "rate-import": ("arc_da_score:RateImportCommand", "read ratings back"),
+    "genie": ("arc_da_score:GenieCommand", "human scores, with intervals and agreement"),
+    "expert": ("arc_da_score:ExpertCommand", "human scores from experts' partial credit"),
+    "metric-agreement": ("metric_agreement:MetricAgreementCommand", "metrics against people"),
+    "index": ("arc_da_retrieval:SentenceIndexCommand", "index a corpus of sentences"),
+    "retrieve": ("arc_da_retrieval:RetrieveSentencesCommand", "find ten sentences per question"),
+}
+CONVERSION = {
     "filter": ("arc_da_conversion:FilterCommand", "1: remove questions that need their options"),
     "audit-filter": ("arc_da_conversion:AuditFilterCommand", "check the rules of the filter"),
     "export-tasks": ("arc_da_conversion:ExportTasksCommand", "2: write tasks for five workers"),
@@ -54,18 +72,26 @@ ARC_DA = {
     "review-import": ("arc_da_conversion:ReviewImportCommand", "6: read the edited table"),
     "release": ("arc_da_conversion:ReleaseCommand", "7: write the reviewed questions"),
     "status": ("arc_da_conversion:StatusCommand", "show where a conversion is"),
-    "rate-export": ("arc_da_score:RateExportCommand", "write blind rating tasks"),
-    "rate-import": ("arc_da_score:RateImportCommand", "read ratings back"),
-    "genie": ("arc_da_score:GenieCommand", "human scores, with intervals and agreement"),
-    "expert": ("arc_da_score:ExpertCommand", "human scores from experts' partial credit"),
-    "metric-agreement": ("arc_da_score:MetricAgreementCommand", "metrics against people"),
-    "index": ("arc_da_retrieval:IndexCommand", "index a corpus of sentences"),
-    "retrieve": ("arc_da_retrieval:RetrieveCommand", "find ten sentences per question"),
+}
+PEOPLE_COMMANDS = {
+    "export": ("people:PeopleExportCommand", "write questions as tasks for people"),
+    "import": ("people:PeopleImportCommand", "read their answers back; agreement"),
+}
+MINE_COMMANDS = {
+    "rules": ("mine:MineRulesCommand", "rules of two relations, with support and confidence"),
+    "templates": ("mine:MineTemplatesCommand", "forms of comparison questions, counted"),
 }
 ABOUT = "2WikiMultiHopQA and ARC-DA: data, metrics, models, generation."
-ABOUT_ARC_DA = """ARC-DA, the direct-answer version of ARC.
-
-The conversion of multiple-choice questions has seven stages, which work in one folder."""
+# words that are no command of their own -> (what follows them, its help)
+COMMAND_GROUPS = {
+    "mine": (MINE_COMMANDS, "Proposals for new questions."),
+    "people": (PEOPLE_COMMANDS, "People as one more system: tasks, answers, agreement."),
+    "arc-da": (ARC_DA, "ARC-DA, the direct-answer version of ARC."),
+    "arc-da convert": (
+        CONVERSION,
+        "The conversion of multiple-choice questions: seven stages, which work in one folder.",
+    ),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -83,11 +109,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def command_path(argv: Sequence[str]) -> list[str]:
-    """Return the command's words, one or two; print the overview where there is no command."""
+    """Return the command's words; print the overview where there is no command."""
     path: list[str] = []
-    table: Mapping[str, tuple[str, str]] = COMMANDS
-    about = ABOUT
     while True:
+        table, about = _table(path)
         prog = " ".join(["twowiki", *path])
         word = argv[len(path)] if len(argv) > len(path) else ""
         if path and not word:
@@ -101,13 +126,24 @@ def command_path(argv: Sequence[str]) -> list[str]:
         path.append(word)
         if table[word][0]:
             return path
-        table, about = ARC_DA, ABOUT_ARC_DA
+
+
+def _table(path: Sequence[str]) -> tuple[Mapping[str, tuple[str, str]], str]:
+    """Return the commands that may follow these words, and what they are about."""
+    return COMMAND_GROUPS[" ".join(path)] if path else (COMMANDS, ABOUT)
+
+
+def command_paths() -> Iterator[list[str]]:
+    """List the words of every command."""
+    for group in ("", *COMMAND_GROUPS):
+        for word, (module, _) in _table(group.split())[0].items():
+            if module:
+                yield [*group.split(), word]
 
 
 def command_class(path: Sequence[str]) -> Any:
     """Return the dataclass of a command."""
-    table = COMMANDS if len(path) == 1 else ARC_DA
-    module, _, name = table[path[-1]][0].partition(":")
+    module, _, name = _table(path[:-1])[0][path[-1]][0].partition(":")
     return getattr(import_module(f"twowiki.cli.{module}"), name)
 
 

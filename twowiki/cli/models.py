@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -15,13 +15,23 @@ from typing import TYPE_CHECKING, Any
 from twowiki.cli.predict_text import PredictOptions, predict_with_text
 from twowiki.errors import DataError
 from twowiki.io.arguments import argument, positional
-from twowiki.io.files import progress, replacing, write_json, write_json_lines, write_text
+from twowiki.io.files import (
+    progress,
+    replacing,
+    sha256_of,
+    write_json,
+    write_json_lines,
+    write_text,
+)
 from twowiki.io.journal import Journal
+from twowiki.io.ownership import OwnedFolder, open_folder
+from twowiki.io.stages import file_stamps
 
 if TYPE_CHECKING:
     from twowiki.hub.folder_checks import CheckedFolder, LeftOut
 
 WINDOWS_PER_BATCH = 48
+_FINISHED = "run.jsonl"  # which parts are finished
 LISTED = 12  # files that are left out, listed by name after a push; a dry run lists all
 
 
@@ -30,7 +40,8 @@ class PredictCommand(PredictOptions):
     """Predict with a saved model on a split, and write the official prediction file.
 
       twowiki predict MODEL DATA OUT
-      twowiki predict --model DIR --task arc_da|two_wiki DATA OUT
+      twowiki predict --model DIR --task arc_da|arc_mc|two_wiki DATA OUT
+      twowiki predict MODEL DATA OUT --rankings rankings.jsonl       over retrieved paragraphs
 
     MODEL is a folder that training or `twowiki convert-baseline` wrote, or a hub repository of this
     package's models. DATA is any official file, archive or data folder (with --split). OUT is the
@@ -63,15 +74,15 @@ def _predict_windows(options: PredictOptions) -> int:
     import torch
 
     from twowiki.data.sources import read_examples
-    from twowiki.models.auto import load_model
-    from twowiki.training.loop import keep_freed_memory
+    from twowiki.models.auto import load_extractive_model
+    from twowiki.training.memory import keep_freed_memory
 
-    examples = iter(read_examples(options.data, options.config, options.split))
+    examples = options.with_contexts(read_examples(options.data, options.config, options.split))
     first = next(examples, None)  # before the model, which takes long to load
     if first is None:
         raise DataError("has no examples", file=options.data)
     keep_freed_memory()
-    model = load_model(
+    model = load_extractive_model(
         str(options.model),
         revision=options.revision or None,
         device=options.device or ("cuda" if torch.cuda.is_available() else "cpu"),
@@ -79,36 +90,43 @@ def _predict_windows(options: PredictOptions) -> int:
         allow_missing=options.allow_missing,
     )
     folder = Path(f"{options.out}.parts")
-    folder.mkdir(parents=True, exist_ok=True)
     identity = _identity(options, model)
-    done = Journal(folder / "run.jsonl", identity, key="part", restart=options.restart)
-    finished = False
-    try:
-        listed = iter(progress(chain([first], examples), what="predicting"))
-        for number, part in enumerate(_batched(listed, options.part)):
-            if str(number) not in done.records:
-                answers = model.answer(part, batch_size=options.batch_size or WINDOWS_PER_BATCH)
-                records = list(map(_to_record, part, answers))
-                write_json(folder / f"{number}.json", records, indent=None)
-                done.add([{"part": str(number)}])
-        count = _write_predictions(
-            options, [folder / f"{n}.json" for n in sorted(done.records, key=int)]
-        )
-        finished = True
-    finally:
-        if finished or not done.records:
-            _remove_parts(folder)
+    inputs = [Path(options.data)]
+    with open_folder(
+        folder, "predict", {}, beside=True, restart=options.restart, inputs=inputs
+    ) as owned:
+        owned.claim(_FINISHED)
+        done = Journal(folder / _FINISHED, identity, key="part")
+        finished = False
+        try:
+            listed = iter(progress(chain([first], examples), what="predicting"))
+            _predict_parts(options, model, listed, owned, done)
+            parts = [folder / f"{number}.json" for number in sorted(done.records, key=int)]
+            count = _write_predictions(options, parts)
+            finished = True
+        finally:
+            done.close()
+            if finished or not done.records:
+                owned.remove()
     print(f"{options.out}: {count} predictions", file=sys.stderr)
     return 0
 
 
-def _remove_parts(folder: Path) -> None:
-    """Remove a run's parts, and their folder unless it holds anything else."""
-    for path in folder.iterdir():
-        if path.name == "run.jsonl" or (path.suffix == ".json" and path.stem.isdecimal()):
-            path.unlink()
-    with suppress(OSError):
-        folder.rmdir()
+def _predict_parts(
+    options: PredictOptions,
+    model: Any,
+    examples: Iterator[Any],
+    owned: OwnedFolder,
+    done: Journal,
+) -> None:
+    """Predict the parts that are not done."""
+    for number, part in enumerate(_batched(examples, options.part)):
+        if str(number) not in done.records:
+            answers = model.answer(part, batch_size=options.batch_size or WINDOWS_PER_BATCH)
+            owned.claim(f"{number}.json")
+            records = list(map(_to_record, part, answers))
+            write_json(owned.path / f"{number}.json", records, indent=None)
+            done.add([{"part": str(number)}])
 
 
 def _batched(examples: Iterator[Any], size: int) -> Iterator[list[Any]]:
@@ -123,19 +141,21 @@ def _identity(options: PredictOptions, model: Any) -> dict[str, Any]:
     for name, value in sorted(model.state_dict().items()):
         weights.update(name.encode())
         weights.update(value.detach().cpu().contiguous().numpy().tobytes())
-    path = Path(options.data)
-    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
-    stamps = sorted(
-        (str(file.relative_to(path)), file.stat().st_size, file.stat().st_mtime_ns)
-        for file in files
-    )
     return {
         "weights": weights.hexdigest(),
         "config": json.loads(model.config.to_json_string()),
-        "data": [str(path.resolve()), stamps],
+        "data": [os.path.realpath(options.data), file_stamps(options.data)],
         "split": [options.split, options.config],
         "part": options.part,
+        **_retrieved(options),
     }
+
+
+def _retrieved(options: PredictOptions) -> dict[str, Any]:
+    """Return what the retrieved paragraphs depend on; nothing without them."""
+    if options.rankings is None:
+        return {}
+    return {"rankings": [sha256_of(options.rankings), options.corpus, options.paragraphs]}
 
 
 def _to_record(example: Any, answer: Any) -> dict[str, Any]:
@@ -203,7 +223,9 @@ class PushCommand:
         "what the folder contains",
         choices=("model", "dataset", "metric", "demo"),
     )
-    folder: str = positional("the folder (of a model, or of a run with a model in best/)")
+    folder: str = positional(
+        "the folder (of a model, or of a run with a model in best/)", role="input"
+    )
     repo: str = positional("repository as owner/name; created if it does not exist")
     private: bool = argument(False, "make the repository private")
     revision: str | None = argument(None, "branch to commit to (default: main)")

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twowiki.cli.options import PromptOptions
+from twowiki.cli.text_outputs import generate_outputs, print_trained, write_answers
 from twowiki.errors import DataError
 from twowiki.io.arguments import argument, positional, settings_of
-from twowiki.io.files import write_json, write_json_lines
+from twowiki.io.files import write_json
 
 if TYPE_CHECKING:
     from twowiki.text2text.prediction import TextGenerator
     from twowiki.text2text.prompting import PromptSet
 
 TEXT = "text-to-text and language models (with --task)"
-QUESTIONS_PER_BATCH = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +44,23 @@ class PredictOptions(PromptOptions):
     )
     restart: bool = argument(False, "discard what an interrupted run kept")
     task: str | None = argument(
-        None, "prompt in this data set's form", choices=("arc_da", "two_wiki"), group=TEXT
+        None,
+        "prompt in this data set's form; arc_mc: multiple choice",
+        choices=("arc_da", "arc_mc", "two_wiki"),
+        group=TEXT,
+    )
+    choose_by: str = argument(
+        "text",
+        "arc_mc: the option closest to the generated text, or the likeliest one",
+        choices=("text", "likelihood"),
+        group=TEXT,
+    )
+    ids_of: str | None = argument(
+        None,
+        "arc_mc: only the originals of ARC-DA's questions in this file",
+        metavar="FILE",
+        group=TEXT,
+        role="input",
     )
     contexts: list[str] = argument(
         [],
@@ -78,35 +93,23 @@ class PredictOptions(PromptOptions):
 
 def predict_with_text(options: PredictOptions) -> int:
     """Predict with a text-to-text or language model; return the exit code."""
-    from twowiki.text2text.generation import GenerationSettings
-    from twowiki.text2text.prediction import (
-        LoadOptions,
-        generate_all,
-        load_generator,
-        longest_prompt,
-    )
+    from twowiki.text2text.answering import without_sentences
+    from twowiki.text2text.prediction import LoadOptions, load_generator
 
     _check(options)
+    if options.task == "arc_mc":
+        from twowiki.cli.predict_choices import predict_choices
+
+        return predict_choices(options)
     loading = settings_of(LoadOptions, options, device=options.device or "")
     generator = load_generator(str(options.model), loading)
-    form = generator.form or {}
-    usual = form.get("max_new_tokens", 256 if options.task == "two_wiki" else 32)
-    decoding = GenerationSettings(
-        options.num_beams or form.get("num_beams", 1), options.max_new_tokens or usual
-    )
+    if note := without_sentences(generator.form, options.contexts):
+        print(note, file=sys.stderr)
     questions, prompt_set = _read_questions(options, generator)
-    wanted = options.max_prompt_tokens or form.get("max_source_length", 0)
-    records = generate_all(
-        generator,
-        prompt_set,
-        Path(f"{options.out}.outputs.jsonl"),
-        decoding,
-        batch_size=options.batch_size or QUESTIONS_PER_BATCH,
-        budget=longest_prompt(generator, decoding, wanted),
-        restart=options.restart,
-    )
+    records = generate_outputs(options, generator, prompt_set)
     predictions = prompt_set.predictions({name: one["output"] for name, one in records.items()})
-    _write(options, predictions)
+    write = write_answers if options.task == "arc_da" else write_json
+    write(options.out, predictions)
     _print_counts(options, prompt_set, records)
     _print_scores(options, questions, predictions)
     return 0
@@ -133,8 +136,8 @@ def _read_questions(
 
 def _read_arc_da(options: PredictOptions, trained: Any) -> tuple[list[Any], PromptSet]:
     from twowiki.arc_da.sources import find_question_splits, read_gold_questions
-    from twowiki.llm.prompts import draw_science_shots
-    from twowiki.retrieval.arc_da_contexts import read_contexts
+    from twowiki.llm.shots import draw_science_shots
+    from twowiki.retrieval.arc_da_contexts import read_context_files
     from twowiki.text2text.arc_da_format import Format
     from twowiki.text2text.prompting import ArcDaPrompts
 
@@ -146,31 +149,28 @@ def _read_arc_da(options: PredictOptions, trained: Any) -> tuple[list[Any], Prom
         : options.limit
     ]
     pool = list(read_gold_questions(options.shots_from).values()) if options.shots else []  # type: ignore[arg-type]
-    ids = {question.question_id for question in questions}
-    others = [question for question in pool if question.question_id not in ids]
-    shots = draw_science_shots(others, options.shots, options.seed)
-    contexts: dict[str, Sequence[str]] = {}
-    for name in options.contexts:
-        contexts |= read_contexts(name)
-    form = trained and Format(trained["preset"], trained["mc_target"], trained["order"]).checked()
-    prompt_set = ArcDaPrompts(questions, contexts, form, sentences=options.sentences, shots=shots)
+    shots = draw_science_shots(pool, options.shots, options.seed, asked_for=questions)
+    if shots.note:
+        print(f"warning: {shots.note}", file=sys.stderr)
+    contexts = read_context_files(options.contexts)
+    form = Format.of_record(trained) if trained else None
+    prompt_set = ArcDaPrompts(
+        questions, contexts, form, sentences=options.sentences, shots=shots.chosen
+    )
     return questions, prompt_set
 
 
 def _read_two_wiki(options: PredictOptions, trained: Any) -> tuple[list[Any], PromptSet]:
     from twowiki.data.sources import examples_of
-    from twowiki.llm.prompts import draw_shots
     from twowiki.text2text.prompting import TwoWikiPrompts
 
     config = options.config
     examples = list(islice(examples_of(options.data, config, options.split), options.limit))
     if not examples:
         raise DataError("has no examples", file=options.data)
-    pool = list(examples_of(options.shots_from, config, "train")) if options.shots else []  # type: ignore[arg-type]
-    ids = {example.id for example in examples}
-    others = [example for example in pool if example.id not in ids]
-    shots = draw_shots(others, options.shots, options.seed)
-    prompt_set = TwoWikiPrompts(examples, options.form, trained=trained is not None, shots=shots)
+    shots = options.draw_examples(examples) if options.shots else []
+    form, shown = options.prompt_form(), list(options.with_contexts(examples))
+    prompt_set = TwoWikiPrompts(shown, form, trained=trained is not None, shots=shots)
     return examples, prompt_set
 
 
@@ -179,17 +179,12 @@ def _check(options: PredictOptions) -> None:
     if options.shots and not options.shots_from:
         remedy = "Name the training questions with --shots-from"
         raise DataError("needs a file of demonstrations", field="shots", remedy=remedy)
+    if options.task == "arc_da" and options.rankings:
+        remedy = "Name sentences of `twowiki arc-da retrieve` with --contexts"
+        raise DataError("are for two_wiki", field="rankings", remedy=remedy)
     for path in (options.data, options.shots_from, *options.contexts):
         if path and not Path(path).exists():
             raise DataError("no such file or folder", file=path, remedy="Check the path")
-
-
-def _write(options: PredictOptions, predictions: dict[str, Any]) -> None:
-    if options.task == "arc_da" and ".jsonl" in Path(options.out).name:
-        lines = ({"question_id": id_, "prediction": text} for id_, text in predictions.items())
-        write_json_lines(options.out, lines)
-    else:
-        write_json(options.out, predictions)
 
 
 def _print_counts(
@@ -205,6 +200,8 @@ def _print_counts(
     empty = sum(not one["output"] for one in records.values())
     if empty:
         lines.append(f"empty outputs: {empty}")
+    note = prompt_set.note({name: one["output"] for name, one in records.items()})
+    lines += [note] if note else []
     print("\n".join(lines), file=sys.stderr)
 
 
@@ -212,6 +209,7 @@ def _print_scores(
     options: PredictOptions, questions: list[Any], predictions: dict[str, Any]
 ) -> None:
     """Print the scores of the questions that have gold answers."""
+    print_trained(options, questions)
     known = [question for question in questions if question.has_gold]
     if not known:
         print("no gold answers, so no scores", file=sys.stderr)

@@ -12,13 +12,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from twowiki.cli.options import PromptOptions, SplitOptions
+from twowiki.cli.options import PromptOptions, RetrievedOptions, SplitOptions
 from twowiki.errors import DataError
 from twowiki.io.arguments import argument, positional, settings_of
 from twowiki.io.files import progress, write_json, write_json_lines, write_text
 from twowiki.metric.settings import ScoreSettings
 
 if TYPE_CHECKING:
+    from twowiki.data.schema import Example
     from twowiki.metric.predictions import PredictionSet
     from twowiki.metric.report import Report
 
@@ -31,16 +32,19 @@ FROM_LLM = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreCommand(ScoreSettings):
+class ScoreCommand(RetrievedOptions, ScoreSettings):
     """Score predictions: answer, supporting facts, evidence, and the three together (joint).
 
     Equal to the authors' evaluator 1.1 to the last digit, corner cases included. PREDICTIONS is
     the official file {"answer": {id: ...}, "sp": ..., "evidence": ...}, or JSON lines {"id",
     "answer", "supporting_facts", "evidences"}. GOLD is dev.json, a release's zip, an exported or
     hub-style folder (its validation split), Parquet, or a data set's name on the hub. ALIASES is
-    the release's id_aliases.json; without it only the gold's own texts count.
+    the release's id_aliases.json; without it only the gold's own texts count. With the --rankings
+    that a system was asked with, a table shows which step failed: a page that was not found, one
+    that was found and not used, or the answer.
 
       twowiki score predictions.json dev.json id_aliases.json --by-type --confidence 0.95
+      twowiki score predictions.json dev.json --rankings rankings.jsonl --paragraphs 10
     """
 
     predictions: str = positional(PREDICTIONS, role="input")
@@ -48,6 +52,12 @@ class ScoreCommand(ScoreSettings):
     aliases: str | None = positional("id_aliases.json: other names by id", None, role="input")
     compare: str | None = argument(
         None, "another system's predictions, for a paired test", role="input"
+    )
+    sub_answers: str | None = argument(
+        None,
+        "predictions for `export --format sub-questions`: scores of each hop",
+        role="input",
+        metavar="FILE",
     )
     output: Path | None = argument(None, "write the report as JSON", role="output")
     per_example: Path | None = argument(
@@ -89,6 +99,8 @@ class ScoreCommand(ScoreSettings):
             self.gold,
             self.aliases,
             compare_with=other,
+            ranked=self.ranked_titles(),
+            sub_answers=self.sub_answers,
             command=shlex.join(self.command) or None,
             settings=settings_of(ScoreSettings, self),
         )
@@ -109,7 +121,7 @@ def _read_either(path: str) -> PredictionSet:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportCommand(ScoreSettings):
+class ReportCommand(RetrievedOptions, ScoreSettings):
     """Write a report page: scores, kinds of errors, examples with evidence graphs.
 
     PREDICTIONS, GOLD and --aliases are those of `twowiki score`. OUT is one HTML page that needs
@@ -150,6 +162,7 @@ class ReportCommand(ScoreSettings):
         super().__post_init__()
 
     def run(self) -> int:
+        from twowiki.metric.tables import format_score
         from twowiki.pages.page import read_run, render_page
 
         run = None if self.run_dir is None else read_run(Path(self.run_dir))
@@ -159,7 +172,8 @@ class ReportCommand(ScoreSettings):
         report = findings.report
         print(
             f"{self.out}: {report.n} questions, {len(findings.shown)} shown, "
-            f"joint F1 {report.metrics['joint_f1']:.2f}, {self.out.stat().st_size / 1e6:.1f} MB"
+            f"joint F1 {format_score(report.metrics['joint_f1'])}, "
+            f"{self.out.stat().st_size / 1e6:.1f} MB"
         )
         return 0
 
@@ -174,7 +188,8 @@ class ReportCommand(ScoreSettings):
         gold = open_gold(self.gold, config=self.config, split=self.split, largest_held=REPORT_HELD)
         gold.records = progress(gold.records, what="scoring")
         settings = replace(settings_of(ScoreSettings, self), by_type=True)
-        run = ScoreRun(read(self.predictions), gold, settings, aliases=self.aliases)
+        ranked = self.ranked_titles()
+        run = ScoreRun(read(self.predictions), gold, settings, aliases=self.aliases, ranked=ranked)
         command = shlex.join(self.command) or None
         return collect_findings(run, most=self.examples, seed=self.seed, command=command)
 
@@ -228,7 +243,7 @@ class PromptCommand(PromptOptions, SplitOptions):
     """Write prompts for a language model: one line {"id", "messages"} (or "prompt") per question.
 
     Forms: closed-book (only the question), gold-context (the paragraphs that are needed),
-    full-context (all ten). Each prompt asks for one JSON object:
+    full-context (all ten), retrieved (those of --rankings). Each prompt asks for one JSON object:
 
         {"answer": "...", "supporting_facts": [["title", 0]],
          "evidences": [["subject", "relation", "object"]]}
@@ -238,6 +253,7 @@ class PromptCommand(PromptOptions, SplitOptions):
     prose, headings such as "Answer: ...", and a bare short answer; it counts what it cannot read.
 
       twowiki prompt dev.json prompts.jsonl --form full-context
+      twowiki prompt dev.json prompts.jsonl --rankings rankings.jsonl --paragraphs 5
     """
 
     source: str = positional("the questions: a file, a release's zip, or a folder", role="input")
@@ -246,21 +262,21 @@ class PromptCommand(PromptOptions, SplitOptions):
 
     def run(self) -> int:
         count = write_json_lines(self.output, self._lines())
-        print(f"{count} {self.form} prompts written to {self.output}")
+        print(f"{count} {self.prompt_form()} prompts written to {self.output}")
         return 0
 
     def _lines(self) -> Iterator[dict[str, Any]]:
         from twowiki.data.sources import examples_of
-        from twowiki.llm.prompts import draw_shots, messages_for, prompt_for
+        from twowiki.llm.prompts import messages_for, prompt_for
 
-        shots = []
-        if self.shots:
-            if not self.shots_from:
-                raise DataError("--shots needs a file", remedy="Name it with --shots-from")
-            pool = list(examples_of(self.shots_from, self.config, "train"))
-            shots = draw_shots(pool, self.shots, self.seed)
-        for example in islice(examples_of(self.source, self.config, self.split), self.limit):
+        def questions() -> Iterator[Example]:
+            return islice(examples_of(self.source, self.config, self.split), self.limit)
+
+        shots = self.draw_examples(questions()) if self.shots else []
+        examples = questions()
+        form = self.prompt_form()
+        for example in self.with_contexts(examples):
             if self.plain:
-                yield {"id": example.id, "prompt": prompt_for(example, self.form, shots)}
+                yield {"id": example.id, "prompt": prompt_for(example, form, shots)}
             else:
-                yield {"id": example.id, "messages": messages_for(example, self.form, shots)}
+                yield {"id": example.id, "messages": messages_for(example, form, shots)}

@@ -14,7 +14,9 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from twowiki.data.schema import DEFAULT_CONFIG, HOTPOT_CONFIG, Example, types_of
+from twowiki.data.configs import MADE_CONFIGS
+from twowiki.data.hops import count_hops
+from twowiki.data.schema import DEFAULT_CONFIG, HOTPOT_CONFIG, LAYOUT_CONFIG, Example, types_of
 from twowiki.errors import DataError
 
 FIRST_BATCH, LARGEST_BATCH = 16, 256  # rows; the first is small, so that streaming starts at once
@@ -94,20 +96,50 @@ def to_table(examples: Sequence[Example], config: str = DEFAULT_CONFIG) -> pa.Ta
         "answer": _texts([example.answer for example in examples]),
         "answer_id": _texts([example.answer_id for example in examples]),
         "entity_ids": _text_lists([example.entity_ids for example in examples]),
+        "sub_questions": _structs(
+            [example.sub_questions for example in examples],
+            {"hop": pa.int32(), "question": pa.string(), "answer": pa.string()},
+        ),
     }
-    if config == HOTPOT_CONFIG:
+    if config in MADE_CONFIGS:
+        columns["hops"] = pa.array(list(map(count_hops, examples)), pa.int32())
+    if config in (HOTPOT_CONFIG, LAYOUT_CONFIG):
         columns["level"] = _texts([example.level for example in examples])
+    if config == LAYOUT_CONFIG:
+        aliases = [example.answer_aliases for example in examples]
+        columns["answer_aliases"] = pa.array(aliases, pa.list_(pa.string()))
+        marks = [example.supporting_paragraphs for example in examples]
+        columns["supporting_paragraphs"] = pa.array(marks, pa.list_(pa.int32()))
+        columns["answerable"] = pa.array([one.answerable for one in examples], pa.bool_())
+    else:
+        _check_aliases(examples, config)
     return pa.table(columns)
+
+
+def _check_aliases(examples: Sequence[Example], config: str) -> None:
+    """Raise for several right answers, which only one config has a column for."""
+    for example in examples:
+        if example.answer_aliases:
+            raise DataError(
+                f"it has {1 + len(example.answer_aliases)} right answers, and the config "
+                f"{config!r} has a column for one",
+                record=example.id,
+                field="answer_aliases",
+                remedy=f"Load the file with the config {LAYOUT_CONFIG!r}",
+            )
 
 
 def _texts(values: Sequence[str | None]) -> pa.Array:
     return pa.array(values, pa.string())
 
 
-def _lists(groups: Sequence[Sequence[Any]], values: pa.Array) -> pa.Array:
-    """Cut an array of entries into one list per group."""
-    ends = np.cumsum(np.fromiter(map(len, groups), np.int64, len(groups)))
-    offsets = pa.array(np.concatenate(([0], ends)).astype(np.int32))
+def _lists(groups: Sequence[Sequence[Any] | None], values: pa.Array) -> pa.Array:
+    """Cut an array of entries into one list per group; no list for None."""
+    lengths = (0 if group is None else len(group) for group in groups)
+    ends = np.cumsum(np.fromiter(lengths, np.int64, len(groups)))
+    absent = np.array([group is None for group in groups] + [False], bool)
+    starts = np.concatenate(([0], ends)).astype(np.int32)
+    offsets = pa.array(starts, mask=absent if absent.any() else None)
     return pa.ListArray.from_arrays(offsets, values)
 
 
@@ -116,9 +148,9 @@ def _text_lists(groups: Sequence[Sequence[str]]) -> pa.Array:
 
 
 def _structs(
-    groups: Sequence[Sequence[tuple[Any, ...]]], fields: dict[str, pa.DataType]
+    groups: Sequence[Sequence[tuple[Any, ...]] | None], fields: dict[str, pa.DataType]
 ) -> pa.Array:
-    entries = list(chain.from_iterable(groups))
+    entries = list(chain.from_iterable(group or () for group in groups))
     columns = list(zip(*entries, strict=True)) if entries else [()] * len(fields)
     arrays = [pa.array(column, kind) for column, kind in zip(columns, fields.values(), strict=True)]
     return _lists(groups, pa.StructArray.from_arrays(arrays, names=list(fields)))

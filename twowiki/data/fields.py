@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from twowiki.errors import DataError, check_encodable
 
 SENTENCE_NAMES = ("sentences", "content")
 FACT_NAMES = (("title", "sent_id"),)
 TRIPLE_NAMES = (("subject", "relation", "object"), ("fact", "relation", "entity"))
+_Kind = TypeVar("_Kind")
 _TEXT, _TEXT_OR_NONE = frozenset((str,)), frozenset((str, type(None)))
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # an escape of half a character, alone or in a pair
+SUB_QUESTION_NAMES = (("hop", "question", "answer"),)
 TRIPLE_ID_NAMES = (("subject_id", "relation", "object_id"), *TRIPLE_NAMES)
 
 
@@ -186,3 +188,69 @@ def _parts(entry: Any, layouts: tuple[tuple[str, ...], ...], width: int) -> list
             if all(name in entry for name in names):
                 return [entry[name] for name in names]
     return None
+
+
+def parse_sub_questions(value: Any) -> list[tuple[int, str, str]] | None:
+    """Return (hop, question, answer) of each sub-question, hops from 1; None for other forms.
+
+    The name is not the release's: what a mirror keeps under it is passed over.
+    """
+    try:
+        entries = [_parts(entry, SUB_QUESTION_NAMES, 3) for entry in listed(value, "sub_questions")]
+    except DataError:
+        return None
+    steps = [tuple(parts) for parts in entries if parts is not None]
+    fit = all(tuple(map(type, parts)) == (int, str, str) for parts in steps)
+    return steps if fit and len(steps) == len(entries) else None
+
+
+def optional_list(raw: Mapping[str, Any], name: str, kind: type[_Kind]) -> tuple[_Kind, ...] | None:
+    """Return the entries of a list of one type, None where the record lacks it."""
+    value = raw.get(name)
+    if value is None:
+        return None
+    entries = listed(value, name)
+    if any(type(entry) is not kind for entry in entries):
+        noun = "texts" if kind is str else "whole numbers"
+        raise DataError(f"expected a list of {noun}", field=name)
+    return tuple(entries)
+
+
+def record_id_of(raw: Mapping[str, Any]) -> str:
+    """Return a record's id; raise if there is none, or if it is not a text."""
+    for name in ("_id", "id"):
+        value = raw.get(name)
+        if isinstance(value, str) and value:
+            return value
+        if value is not None:
+            raise DataError(
+                f"the id is {json_type(value)}, not a text" if value != "" else "the id is empty",
+                record=str(value),
+                field=name,
+            )
+    raise DataError(
+        f"no id (the record has the fields {', '.join(map(repr, list(raw)[:8])) or 'none'})",
+        field="_id",
+        remedy="Every record needs an '_id' (or 'id')",
+    )
+
+
+def check_spelling(raw: Mapping[str, Any], known: frozenset[str]) -> None:
+    """Raise for a field whose name is nearly that of a known field that the record lacks."""
+    found = misspelled_field(tuple(raw), known, known.difference(raw, ("_id", "id")))
+    if found:
+        raise DataError(
+            f"unknown field, while {found[1]!r} is missing",
+            field=found[0],
+            remedy=f"Rename the field to {found[1]!r}",
+        )
+
+
+def structs(entries: Iterable[Any] | None) -> list[dict[str, Any]] | None:
+    """Return named tuples as structs; None for None."""
+    return None if entries is None else [entry._asdict() for entry in entries]
+
+
+def list_or_none(entries: Iterable[Any] | None) -> list[Any] | None:
+    """Return the entries as a list; None for None."""
+    return None if entries is None else [*entries]

@@ -6,7 +6,13 @@ import hashlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from twowiki.data.schema import HOTPOT_CONFIG
+from twowiki.data.configs import (
+    GENERATED_CONFIG,
+    HOTPOT_CONFIG,
+    LAYOUT_CONFIG,
+    PAGES_CONFIG,
+    WORLD_CONFIG,
+)
 from twowiki.data.splits import splits_in_zip
 from twowiki.errors import DataError
 from twowiki.io.files import sha256_of
@@ -35,7 +41,11 @@ CONFIG_VERSIONS = {
     "data": "1.0.0",
     HOTPOT_CONFIG: "1.0.0",
     "arc_da": "1.1.0",
-    "world": "1.0.0",
+    WORLD_CONFIG: "1.1.0",
+    GENERATED_CONFIG: "1.0.0",
+    LAYOUT_CONFIG: "1.0.0",
+    PAGES_CONFIG: "1.0.0",
+    "world_corpus": "1.0.0",
 }
 DESCRIPTIONS = {
     "data_ids_april7": "2WikiMultiHopQA, release of April 2021: Wikidata ids, corrected sentences.",
@@ -43,7 +53,13 @@ DESCRIPTIONS = {
     "data": "2WikiMultiHopQA, first release: no ids.",
     HOTPOT_CONFIG: "HotpotQA's own files in the same columns; no evidence triples.",
     "arc_da": "ARC-DA v1.1: science questions with direct answers.",
-    "world": "Questions about a fictional world, made when it is loaded: people=, films=, seed=.",
+    WORLD_CONFIG: "Questions about a fictional world, made when it is loaded: people=, films=, "
+    "seed=.",
+    GENERATED_CONFIG: "Questions generated from dumps of Wikidata and Wikipedia.",
+    PAGES_CONFIG: "The authors' Wikipedia summaries with their links: a corpus for retrieval.",
+    LAYOUT_CONFIG: "Multi-hop questions in the layout of another tool: FlashRAG, LongBench, IRCoT, "
+    "HippoRAG, MuSiQue.",
+    "world_corpus": "All pages of a fictional world, and the questions each is relevant for.",
 }
 TWO_WIKI_CITATION = """\
 @inproceedings{ho-etal-2020-constructing,
@@ -75,15 +91,20 @@ CITATIONS = {
     **dict.fromkeys(ARCHIVES, TWO_WIKI_CITATION),
     HOTPOT_CONFIG: HOTPOT_CITATION,
     "arc_da": ARC_DA_CITATION,
-    "world": TWO_WIKI_CITATION,
+    **dict.fromkeys(
+        (WORLD_CONFIG, GENERATED_CONFIG, PAGES_CONFIG, "world_corpus"), TWO_WIKI_CITATION
+    ),
+    LAYOUT_CONFIG: "",
 }
 LICENSES = {**dict.fromkeys(ARCHIVES, "apache-2.0"), HOTPOT_CONFIG: "cc-by-sa-4.0", "arc_da": "",
-            "world": "apache-2.0"}  # fmt: skip
+            WORLD_CONFIG: "apache-2.0", GENERATED_CONFIG: "cc-by-sa-4.0",
+            PAGES_CONFIG: "cc-by-sa-4.0", LAYOUT_CONFIG: "",
+            "world_corpus": "apache-2.0"}  # fmt: skip
 HOMEPAGES = {
-    **dict.fromkeys(ARCHIVES, "https://github.com/Alab-NII/2wikimultihop"),
+    **dict.fromkeys((*ARCHIVES, PAGES_CONFIG), "https://github.com/Alab-NII/2wikimultihop"),
     HOTPOT_CONFIG: "https://hotpotqa.github.io",
     "arc_da": "https://allenai.org/data/arc-da",
-    "world": "",
+    **dict.fromkeys((WORLD_CONFIG, GENERATED_CONFIG, LAYOUT_CONFIG, "world_corpus"), ""),
 }
 
 

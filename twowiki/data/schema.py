@@ -10,27 +10,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from twowiki.data import configs
+from twowiki.data.configs import type_named
+from twowiki.data.configs import types_of as types_of
 from twowiki.data.fields import (
     json_type,
-    misspelled_field,
+    list_or_none,
+    optional_list,
     optional_text,
     parse_context,
     parse_entity_ids,
     parse_facts,
+    parse_sub_questions,
     parse_triple_ids,
     parse_triples,
+    record_id_of,
     required,
     required_text,
+    structs,
 )
+from twowiki.data.layouts import as_release, check_fields
 from twowiki.errors import DataError
 
-TWO_WIKI_TYPES = ("comparison", "inference", "compositional", "bridge_comparison")
-HOTPOT_TYPES = ("bridge", "comparison")
-HOTPOT_CONFIG = "hotpotqa"
-DEFAULT_CONFIG = "data_ids_april7"
-RELEASES = ("data_ids_april7", "data_ids", "data")
-CONFIGS = (*RELEASES, HOTPOT_CONFIG)
-SPLITS = ("train", "validation", "test")
+CONFIGS, RELEASES, SPLITS = configs.CONFIGS, configs.RELEASES, configs.SPLITS
+TWO_WIKI_TYPES, HOTPOT_TYPES = configs.TWO_WIKI_TYPES, configs.HOTPOT_TYPES
+HOTPOT_CONFIG, DEFAULT_CONFIG = configs.HOTPOT_CONFIG, configs.DEFAULT_CONFIG
+LAYOUT_CONFIG, KNOWN_FIELDS = configs.LAYOUT_CONFIG, configs.KNOWN_FIELDS
+_PARTS = ("supporting_facts", "evidences")  # None where a source has no such annotation
 
 
 class Paragraph(NamedTuple):
@@ -63,28 +69,52 @@ class TripleIds(NamedTuple):
     object_id: str | None
 
 
+class SubQuestion(NamedTuple):
+    """One hop as a question of its own; those of hop 2 ask about an answer of hop 1."""
+
+    hop: int
+    question: str
+    answer: str
+
+
 class Example(NamedTuple):
     """One question with its context and gold. Hidden gold is `None` or an empty tuple.
 
-    `id` leaks the question type in the released data; never show it to a model.
+    A part is `None` where the source has no such annotation. `id` leaks the question type in the
+    released data; never show it to a model. `supporting_paragraphs` are positions in the context,
+    where a source marks paragraphs alone; `answer_aliases` are other right answers.
     """
 
     id: str
     question: str
     type: str | None
     context: tuple[Paragraph, ...]
-    supporting_facts: tuple[Fact, ...] = ()
-    evidences: tuple[Triple, ...] = ()
+    supporting_facts: tuple[Fact, ...] | None = ()
+    evidences: tuple[Triple, ...] | None = ()
     evidences_id: tuple[TripleIds, ...] = ()
     answer: str | None = None
     answer_id: str | None = None
     entity_ids: tuple[str, ...] = ()
     level: str | None = None
+    sub_questions: tuple[SubQuestion, ...] | None = None
+    answer_aliases: tuple[str, ...] | None = None
+    supporting_paragraphs: tuple[int, ...] | None = None
+    answerable: bool | None = None
 
     @property
     def has_gold(self) -> bool:
         """Whether the answer is known; test splits hide it."""
         return self.answer is not None
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The supporting facts; none where the source has no such annotation."""
+        return self.supporting_facts or ()
+
+    @property
+    def triples(self) -> tuple[Triple, ...]:
+        """The evidences; none where the source has no such annotation."""
+        return self.evidences or ()
 
 
 class Prediction(NamedTuple):
@@ -93,39 +123,6 @@ class Prediction(NamedTuple):
     answer: str | None
     supporting_facts: tuple[Fact, ...] | None = ()
     evidences: tuple[Triple, ...] | None = ()
-
-
-def types_of(config: str) -> tuple[str, ...]:
-    """Return the question types of a config, in class-label order."""
-    if config not in CONFIGS:
-        raise DataError(f"unknown config {config!r}", remedy=f"Known: {', '.join(CONFIGS)}")
-    return HOTPOT_TYPES if config == HOTPOT_CONFIG else TWO_WIKI_TYPES
-
-
-KNOWN_FIELDS = frozenset(
-    (
-        *("_id", "id", "type", "question", "context", "supporting_facts", "evidences"),
-        *("evidences_id", "answer", "answer_id", "entity_ids", "level"),
-    )
-)
-_OFFICIAL_KEYS = {
-    "data_ids_april7": (
-        "_id", "type", "question", "context", "entity_ids", "supporting_facts", "evidences",
-        "answer", "evidences_id", "answer_id",
-    ),
-    "data_ids": (
-        "_id", "type", "question", "context", "entity_ids", "supporting_facts", "evidences",
-        "answer", "evidences_id", "answer_id",
-    ),
-    "data": (
-        "_id", "type", "question", "context", "entity_ids", "supporting_facts", "evidences",
-        "answer",
-    ),
-    HOTPOT_CONFIG: (
-        "_id", "answer", "question", "supporting_facts", "context", "type", "level",
-    ),
-}  # fmt: skip
-_HOTPOT_HIDDEN = ("_id", "question", "context")
 
 
 def parse_record(raw: Any, config: str = DEFAULT_CONFIG) -> Example:
@@ -145,27 +142,32 @@ def parse_record(raw: Any, config: str = DEFAULT_CONFIG) -> Example:
             f"expected a record (a JSON object), got {json_type(raw)}",
             remedy="Pass a file of records: a JSON array of objects, or one object per line",
         )
-    record_id = _record_id(raw)
+    plain = KNOWN_FIELDS.issuperset(raw) and raw.get("answer")
+    record_id = None
     try:
-        if not KNOWN_FIELDS.issuperset(raw):
-            _check_spelling(raw)
+        record = raw if plain else as_release(raw)
+        record_id = record_id_of(record)
+        if record is raw and not plain:
+            check_fields(raw)
         return Example(
             id=record_id,
-            question=required_text(raw, "question"),
-            type=_question_type(raw.get("type"), config),
-            context=tuple(map(Paragraph._make, parse_context(required(raw, "context")))),
-            supporting_facts=tuple(map(Fact._make, parse_facts(raw.get("supporting_facts")))),
-            evidences=tuple(map(Triple._make, parse_triples(raw.get("evidences")))),
-            evidences_id=tuple(map(TripleIds._make, parse_triple_ids(raw.get("evidences_id")))),
-            answer=optional_text(raw, "answer") or None,
-            answer_id=optional_text(raw, "answer_id"),
-            entity_ids=parse_entity_ids(raw.get("entity_ids")),
-            level=optional_text(raw, "level"),
+            question=required_text(record, "question"),
+            type=type_named(record.get("type"), config),
+            context=tuple(map(Paragraph._make, parse_context(required(record, "context")))),
+            supporting_facts=_tuples(Fact, parse_facts, record, "supporting_facts"),
+            evidences=_tuples(Triple, parse_triples, record, "evidences"),
+            evidences_id=tuple(map(TripleIds._make, parse_triple_ids(record.get("evidences_id")))),
+            answer=optional_text(record, "answer") or None,
+            answer_id=optional_text(record, "answer_id"),
+            entity_ids=parse_entity_ids(record.get("entity_ids")),
+            level=optional_text(record, "level"),
+            sub_questions=_tuples(SubQuestion, parse_sub_questions, record, "sub_questions", None),
+            answer_aliases=optional_list(record, "answer_aliases", str),
+            supporting_paragraphs=optional_list(record, "supporting_paragraphs", int),
+            answerable=record.get("answerable"),
         )
     except DataError as error:
-        raise DataError(
-            error.problem, record=record_id, field=error.field, remedy=error.remedy
-        ) from None
+        raise error.of(record_id) from None
 
 
 def to_row(example: Example, config: str = DEFAULT_CONFIG) -> dict[str, Any]:
@@ -178,15 +180,20 @@ def to_row(example: Example, config: str = DEFAULT_CONFIG) -> dict[str, Any]:
         "context": [
             {"title": title, "sentences": list(sentences)} for title, sentences in example.context
         ],
-        "supporting_facts": [fact._asdict() for fact in example.supporting_facts],
-        "evidences": [triple._asdict() for triple in example.evidences],
-        "evidences_id": [triple._asdict() for triple in example.evidences_id],
+        "supporting_facts": structs(example.supporting_facts),
+        "evidences": structs(example.evidences),
+        "evidences_id": structs(example.evidences_id),
         "answer": example.answer,
         "answer_id": example.answer_id,
         "entity_ids": list(example.entity_ids),
+        "sub_questions": structs(example.sub_questions),
     }
-    if config == HOTPOT_CONFIG:
+    if config in (HOTPOT_CONFIG, LAYOUT_CONFIG):
         row["level"] = example.level
+    if config == LAYOUT_CONFIG:
+        row["answer_aliases"] = list_or_none(example.answer_aliases)
+        row["supporting_paragraphs"] = list_or_none(example.supporting_paragraphs)
+        row["answerable"] = example.answerable
     return row
 
 
@@ -202,7 +209,7 @@ def to_official(record: Example | Mapping[str, Any], config: str | None = None) 
         A dict equal to the record that was read, spaces included. Hidden gold is blank, as in
         the test file of the release (`""`, `[]`); HotpotQA's test file leaves the keys out.
     """
-    config = config or _config_of(record)
+    config = config or config_of(record)
     types_of(config)
     example = record if isinstance(record, Example) else parse_record(record, config)
     values: dict[str, Any] = {
@@ -211,16 +218,25 @@ def to_official(record: Example | Mapping[str, Any], config: str | None = None) 
         "question": example.question,
         "context": [[title, list(sentences)] for title, sentences in example.context],
         "entity_ids": "_".join(example.entity_ids),
-        "supporting_facts": [list(fact) for fact in example.supporting_facts],
-        "evidences": [list(triple) for triple in example.evidences],
+        "supporting_facts": [list(fact) for fact in example.supporting_facts or ()],
+        "evidences": [list(triple) for triple in example.evidences or ()],
         "answer": example.answer or "",
         "evidences_id": [list(triple) for triple in example.evidences_id],
         "answer_id": example.answer_id,
         "level": example.level,
+        "sub_questions": structs(example.sub_questions),
+        "answer_aliases": list_or_none(example.answer_aliases),
+        "supporting_paragraphs": list_or_none(example.supporting_paragraphs),
+        "answerable": example.answerable,
     }
+    if config not in CONFIGS:  # what the source lacks is None, or has no key
+        values |= {name: None for name in _PARTS if getattr(example, name) is None}
+        keys = configs.OFFICIAL_KEYS[config]
+        optional = configs.OPTIONAL_KEYS
+        return {key: values[key] for key in keys if key not in optional or values[key] is not None}
     gold = (example.answer, example.type, example.level)
     hidden = config == HOTPOT_CONFIG and gold == (None, None, None)
-    keys = _HOTPOT_HIDDEN if hidden else _OFFICIAL_KEYS[config]
+    keys = configs.HOTPOT_HIDDEN if hidden else configs.OFFICIAL_KEYS[config]
     return {key: values[key] for key in keys}
 
 
@@ -229,8 +245,11 @@ def gold_paragraphs(record: Example | Mapping[str, Any]) -> tuple[list[Paragraph
 
     Titles must match exactly: "Ed Halloran" is not "Ed Halloran (film)".
     """
-    example = record if isinstance(record, Example) else parse_record(record, _config_of(record))
-    titles = list(dict.fromkeys(fact.title for fact in example.supporting_facts))
+    example = record if isinstance(record, Example) else parse_record(record, config_of(record))
+    if example.supporting_facts is None and example.supporting_paragraphs is not None:
+        marked = set(example.supporting_paragraphs)
+        return [part for number, part in enumerate(example.context) if number in marked], []
+    titles = list(dict.fromkeys(fact.title for fact in example.supporting_facts or ()))
     found = [paragraph for paragraph in example.context if paragraph.title in titles]
     present = {paragraph.title for paragraph in found}
     return found, [title for title in titles if title not in present]
@@ -247,51 +266,22 @@ def has_gold(rows: Iterable[Mapping[str, Any]]) -> bool:
     return any(row.get("answer") is not None or row.get("answers") for row in rows)
 
 
-def _config_of(record: Example | Mapping[str, Any]) -> str:
-    """Return the config of a record: only HotpotQA's records have a level."""
-    known = record.level is not None if isinstance(record, Example) else "level" in record
-    return HOTPOT_CONFIG if known else DEFAULT_CONFIG
+def config_of(record: Example | Mapping[str, Any]) -> str:
+    """Return the config of a record: HotpotQA's have a level, other tools' lack a part."""
+    if isinstance(record, Example):
+        absent = None in (record.supporting_facts, record.evidences)
+        if absent or record.answer_aliases or record.answerable is not None:
+            return LAYOUT_CONFIG
+        return DEFAULT_CONFIG if record.level is None else HOTPOT_CONFIG
+    if "answer_aliases" in record or as_release(record) is not record:
+        return LAYOUT_CONFIG
+    return HOTPOT_CONFIG if "level" in record else DEFAULT_CONFIG
 
 
-def _record_id(raw: Mapping[str, Any]) -> str:
-    for name in ("_id", "id"):
-        value = raw.get(name)
-        if isinstance(value, str) and value:
-            return value
-        if value is not None:
-            raise DataError(
-                f"the id is {json_type(value)}, not a text" if value != "" else "the id is empty",
-                record=str(value),
-                field=name,
-            )
-    raise DataError(
-        f"no id (the record has the fields {', '.join(map(repr, list(raw)[:8])) or 'none'})",
-        field="_id",
-        remedy="Every record needs an '_id' (or 'id')",
-    )
-
-
-def _check_spelling(raw: Mapping[str, Any]) -> None:
-    """Raise for a field whose name is nearly that of a field that the record lacks."""
-    found = misspelled_field(tuple(raw), KNOWN_FIELDS, KNOWN_FIELDS.difference(raw, ("_id", "id")))
-    if found:
-        raise DataError(
-            f"unknown field, while {found[1]!r} is missing",
-            field=found[0],
-            remedy=f"Rename the field to {found[1]!r}",
-        )
-
-
-def _question_type(value: Any, config: str) -> str | None:
-    known = types_of(config)
-    if value is None:
-        return None
-    if type(value) is int and 0 <= value < len(known):
-        return known[value]
-    name = value.replace("-", "_") if isinstance(value, str) else None
-    if name in known:
-        return name
-    remedy = f"The types of config {config!r} are {', '.join(known)}"
-    if config != HOTPOT_CONFIG and value in HOTPOT_TYPES:
-        remedy += f"; for HotpotQA's files use the config {HOTPOT_CONFIG!r}"
-    raise DataError(f"unknown question type {value!r}", field="type", remedy=remedy)
+def _tuples(
+    kind: Any, parse: Any, record: Mapping[str, Any], name: str, absent: Any = ()
+) -> tuple[Any, ...] | None:
+    """Return a field's entries; None where it is None, `absent` where there is no such field."""
+    value = record.get(name, absent)
+    entries = None if value is None else parse(value)
+    return None if entries is None else tuple(map(kind._make, entries))

@@ -13,16 +13,14 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile, ZipInfo
 
-from twowiki.data.schema import (
-    DEFAULT_CONFIG,
-    KNOWN_FIELDS,
-    Example,
-    parse_record,
-)
-from twowiki.data.splits import find_splits, guess_config, member_for
+from twowiki.data.layouts import LAYOUT_FIELDS
+from twowiki.data.schema import DEFAULT_CONFIG, KNOWN_FIELDS, Example, parse_record
+from twowiki.data.splits import find_splits, guess_config, member_for, split_named
 from twowiki.errors import DataError
 from twowiki.io.archives import is_zip
 from twowiki.io.records import Opener, read_records
+
+_COLUMNS = KNOWN_FIELDS | LAYOUT_FIELDS  # of Parquet files, those that are decoded
 
 
 def read_examples(
@@ -35,9 +33,9 @@ def read_examples(
 
     Args:
         source: a file, a zip, a folder (with `split`), or the paths of one split's files.
-        config: a release's name or `hotpotqa`; by default the source's folder or
-            name decides, else it is the default release.
-        split: `train`, `validation` or `test`; needed where the source holds several.
+        config: a config's name; by default the source's folder, name or first record decides,
+            else it is the default release.
+        split: `train`, `validation` (or `dev`) or `test`; needed where the source holds several.
         opener: what opens a path; for remote files.
 
     Raises:
@@ -47,7 +45,8 @@ def read_examples(
         config = config or guess_config(source)
         files = _files_of(source, config, split)
     else:
-        config, files = config or DEFAULT_CONFIG, list(source)
+        files = list(source)
+        config = config or (guess_config(files[0]) if files else DEFAULT_CONFIG)
     seen: dict[str, int] = {}
     for number, path in enumerate(files):
         for position, raw in enumerate(read_raw(path, split, opener)):
@@ -89,6 +88,7 @@ def _parse_at(raw: Any, config: str, path: str, position: int) -> Example:
 
 def _files_of(source: str | PathLike[str], config: str, split: str | None) -> list[str]:
     splits = find_splits(source, config)
+    split = None if split is None else split_named(split)
     if split is None and len(splits) == 1:
         return next(iter(splits.values()))
     if split is None:
@@ -107,7 +107,11 @@ def _files_of(source: str | PathLike[str], config: str, split: str | None) -> li
 
 
 def read_raw(
-    path: str | PathLike[str], split: str | None = None, opener: Opener = open
+    path: str | PathLike[str],
+    split: str | None = None,
+    opener: Opener = open,
+    *,
+    repeated: list[str] | None = None,
 ) -> Iterator[Any]:
     """Yield a file's raw records in file order: JSON objects, or rows as dicts.
 
@@ -115,17 +119,19 @@ def read_raw(
         path: the file; of a zip, the member of the split.
         split: which split is wanted, where the file is a zip.
         opener: what opens a path; for remote files.
+        repeated: gets the keys that stand twice in the record that comes next.
 
     Raises:
         DataError: the file cannot be read to its end; whole records before the fault come first.
     """
 
     def choose(archive: ZipFile, place: str) -> ZipInfo:
-        return member_for(archive, place, split)
+        return member_for(archive, place, None if split is None else split_named(split))
 
-    for _, record in read_records(
-        path, opener, choose=choose, columns=KNOWN_FIELDS, empty_cell=None
-    ):
+    records = read_records(
+        path, opener, choose=choose, columns=_COLUMNS, empty_cell=None, repeated=repeated
+    )
+    for _, record in records:
         yield record
 
 

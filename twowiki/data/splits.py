@@ -8,16 +8,29 @@ formats before tables. Refused: two files for one split, and shards of which one
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable
 from functools import cache
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zipfile import ZipFile, ZipInfo
 
-from twowiki.data.schema import CONFIGS, DEFAULT_CONFIG, HOTPOT_CONFIG, RELEASES, SPLITS
+from twowiki.data.configs import (
+    CONFIGS,
+    DEFAULT_CONFIG,
+    GENERATED_CONFIG,
+    HOTPOT_CONFIG,
+    HOTPOT_TYPES,
+    LAYOUT_CONFIG,
+    PAGES_CONFIG,
+    RELEASES,
+    SPLITS,
+    WORLD_CONFIG,
+)
+from twowiki.data.layouts import layout_of
 from twowiki.errors import DataError
 from twowiki.io.archives import data_members, is_zip, open_zip
 
@@ -25,8 +38,11 @@ SPLIT_WORDS = {"train": "train", "dev": "validation", "validation": "validation"
                "valid": "validation", "val": "validation", "test": "test"}  # fmt: skip
 # what may stand before the split's word in a file name
 MULTIHOP, ARC_DA, ARC = "hotpot_", r"arc[-_]?da[-_v.\d]*[-_]", r".*[^a-z]"
+# configs whose names many folders have: the files inside tell
+_GENERIC = ("data", WORLD_CONFIG, GENERATED_CONFIG, LAYOUT_CONFIG, PAGES_CONFIG)
 EXPORT_MARK = b"twowiki_config"  # in the schema of an exported file
 _ENDING = re.compile(r"\.(?P<format>jsonl?|parquet|csv|tsv)(?:\.(?:gz|bz2|xz))?$", re.IGNORECASE)
+_SPLIT_WORD = re.compile(rf"(?<![\w\[:])(?:{'|'.join(SPLIT_WORDS)})(?!\w)")
 _HIDDEN = re.compile(r"(^|/)(\.|__MACOSX/)")
 _DEPTH = 4  # folders within folders that are looked through
 
@@ -78,9 +94,38 @@ def split_of(path: str | PathLike[str], prefix: str = MULTIHOP) -> SplitFile | N
     )
 
 
+def split_of_file(path: str | PathLike[str]) -> str:
+    """Return the split that a single file holds: told by its name, else train.
+
+    A whole name goes first (`hotpot_dev_distractor_v1.json`), then the first word (`dev_x.json`),
+    then the only word that names a split (`musique_ans_v1.0_dev.jsonl`).
+    """
+    named = split_of(path)
+    if named is not None:
+        return named.split
+    name = os.fspath(path).replace(os.sep, "/").rpartition("/")[2].lower()
+    words = re.findall(r"[a-z]+", name)
+    if words and words[0] in SPLIT_WORDS:
+        return SPLIT_WORDS[words[0]]
+    found = {SPLIT_WORDS[word] for word in words if word in SPLIT_WORDS}
+    return found.pop() if len(found) == 1 else "train"
+
+
 def split_named(word: str) -> str:
     """Return the split that a word means (`dev` is `validation`); other words stay."""
     return SPLIT_WORDS.get(word.lower(), word)
+
+
+def split_expression(split: Any) -> Any:
+    """Return a split of `load_dataset` with the names that `datasets` knows.
+
+    Both `dev` and `dev[:10%]+train` are understood, and lists of these.
+    """
+    if isinstance(split, list | tuple):
+        return type(split)(map(split_expression, split))
+    if type(split) is not str:
+        return split
+    return _SPLIT_WORD.sub(lambda word: split_named(word[0]), split)
 
 
 def is_data_file(path: str | PathLike[str]) -> bool:
@@ -231,7 +276,7 @@ def find_splits(source: str | PathLike[str], config: str = DEFAULT_CONFIG) -> di
     """Find the files of each split.
 
     Args:
-        source: a file (its name decides the split, else `train`), a zip, or a folder that holds
+        source: a file (`split_of_file` decides its split), a zip, or a folder that holds
             files named after splits (`dev.json`, `train-00000-of-00004.parquet`), such files in
             a folder named like the config, or a release's zip.
         config: the release that is wanted.
@@ -246,8 +291,7 @@ def find_splits(source: str | PathLike[str], config: str = DEFAULT_CONFIG) -> di
     if place.is_file():
         if is_zip(place):
             return {split: [str(place)] for split in splits_in_zip(place)}
-        named = split_of(place)
-        return {named.split if named else "train": [str(place)]}
+        return {split_of_file(place): [str(place)]}
     if not place.is_dir():
         raise DataError("no such file or folder", file=source, remedy="Check the path")
     for folder in (place / config, place, place / "data"):
@@ -300,38 +344,83 @@ def _zip_in(folder: Path, config: str) -> dict[str, list[str]]:
 
 
 def guess_config(source: str | PathLike[str]) -> str:
-    """Return the config that a source's own name, or the content of a folder, stands for.
+    """Return the config that a source's own name, or its content, stands for.
 
-    A folder called `data` stands for none (many are called so), `data.zip` does.
+    The first record of a file shows another tool's layout. A folder called `data` stands for none
+    (many are called so), `data.zip` does.
     """
     place = Path(source)
     name = place.name.lower()
     unambiguous = [config for config in CONFIGS if config != "data"]
     if name.removesuffix(".zip") in unambiguous or name == "data.zip":
         return name.removesuffix(".zip")
-    if place.parent.name in unambiguous and place.suffix == ".parquet":
-        return place.parent.name
+    if place.suffix == ".parquet":
+        if place.parent.name in unambiguous:
+            return place.parent.name
+        if (exported := _config_in(place)) is not None:
+            return exported
     if place.is_dir():
         inside = [config for config in unambiguous if (place / config).is_dir()]
-        inside += ["data"] if exported_config(place / "data") == "data" else []
+        inside += [name for name in _GENERIC if exported_config(place / name) == name]
         inside += [config for config in CONFIGS if (place / f"{config}.zip").is_file()]
         if inside:
             return inside[0]
+    if name.startswith(PAGES_CONFIG):
+        return PAGES_CONFIG
     if name.startswith(("arc_da", "arc-da")):
         return "arc_da"
-    return HOTPOT_CONFIG if name.startswith("hotpot") else DEFAULT_CONFIG
+    shown = _made_config(place if place.is_dir() else place.parent) or _shown_config(place)
+    return shown or (HOTPOT_CONFIG if name.startswith("hotpot") else DEFAULT_CONFIG)
+
+
+def _made_config(folder: Path) -> str | None:
+    """Return the config of a folder that `twowiki generate` wrote: `world` or `generated`."""
+    found = []
+    for name in (".twowiki.json", "report.json"):
+        try:
+            found.append(json.loads((folder / name).read_text("utf-8")))
+        except (OSError, ValueError):
+            found.append(None)
+    mark, report = (one if isinstance(one, dict) else {} for one in found)
+    if mark.get("command") != "generate":
+        return None
+    return WORLD_CONFIG if report.get("world") else GENERATED_CONFIG
+
+
+def _shown_config(place: Path) -> str | None:
+    """Return the config that a file's first record shows; of a folder, the first split's file."""
+    from twowiki.io.records import read_records
+
+    try:
+        if place.is_dir():
+            found = _files_in(place)
+            place = Path(next(iter(found.values()))[0]) if found else place
+        if not place.is_file() or is_zip(place):
+            return None
+        _, record = next(read_records(place))
+    except (DataError, StopIteration):  # whoever reads it says what is wrong
+        return None
+    if layout_of(record) is not None:
+        return LAYOUT_CONFIG
+    if isinstance(record, dict) and {"question_id", "question"} <= set(record):
+        return "arc_da" if not {"_id", "context", "paragraphs"} & set(record) else None
+    if isinstance(record, dict) and "sentences" in record and "question" not in record:
+        return PAGES_CONFIG
+    return HOTPOT_CONFIG if "level" in record or record.get("type") == HOTPOT_TYPES[0] else None
 
 
 def exported_config(folder: Path) -> str | None:
     """Return the config whose export a folder's Parquet files are; None if they do not say."""
     shards = sorted(filter(_may_open, folder.glob("*.parquet"))) if folder.is_dir() else []
-    first = next(iter(shards), None)
-    if first is None:
-        return None
+    return _config_in(shards[0]) if shards else None
+
+
+def _config_in(shard: Path) -> str | None:
+    """Return the config that an exported file names; None for any other file."""
     import pyarrow.parquet
 
     try:
-        metadata = pyarrow.parquet.read_schema(first).metadata or {}
+        metadata = pyarrow.parquet.read_schema(shard).metadata or {}
     except (OSError, pyarrow.ArrowException):
         return None
     name = metadata.get(EXPORT_MARK)

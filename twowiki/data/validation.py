@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
+from twowiki.data.layouts import as_release
 from twowiki.data.relations import RELATIONS
 from twowiki.data.schema import DEFAULT_CONFIG, HOTPOT_CONFIG, Example, parse_record, types_of
 from twowiki.data.sources import read_raw
@@ -22,6 +24,7 @@ from twowiki.io.records import sniff
 ODDITIES = {
     "broken_file": "files that end early or hold no records",
     "unreadable_record": "records whose fields have another form than in the release",
+    "repeated_key": "keys that stand twice in a record, of which the last counts",
     "missing_id": "records without an id",
     "two_ids": "records whose `_id` and `id` differ",
     "duplicate_id": "ids that occur more than once in a split",
@@ -38,6 +41,7 @@ ODDITIES = {
     "hidden_gold": "records without an answer",
 }
 
+UNREADABLE = {"broken_file", "unreadable_record"}
 # hidden gold of test splits; ages (two dates a sentence) and people of two countries
 _BY_NATURE = {"hidden_gold", "evidence_support_count"}
 
@@ -51,12 +55,14 @@ class Findings:
         counts: kind -> occurrences (kinds without any are absent).
         ids: kind -> the ids of the records, in order, each once.
         details: kind -> value (a relation, a type, a message) -> occurrences.
+        kinds: what each kind means, in the order of the table.
     """
 
     records: dict[str, int] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     ids: dict[str, list[str]] = field(default_factory=dict)
     details: dict[str, dict[str, int]] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=lambda: ODDITIES)
 
     @property
     def clean(self) -> bool:
@@ -87,7 +93,7 @@ class Findings:
                         sorted(self.details.get(kind, {}).items(), key=lambda x: (-x[1], x[0]))
                     ),
                 }
-                for kind, what in ODDITIES.items()
+                for kind, what in self.kinds.items()
                 if kind in self.counts
             },
         }
@@ -125,17 +131,22 @@ def validate(
     findings, others = Findings(), dict[str, str]()
     if not isinstance(source, str | PathLike):
         types_of(config or DEFAULT_CONFIG)
-        _split_into(findings, "records", [("records", source)], config or DEFAULT_CONFIG, others)
+        streams = [("records", source)]
+        _split_into(findings, "records", streams, config or DEFAULT_CONFIG, others, [])
         return findings
     config = config or guess_config(source)
     if config == "arc_da":
-        raise DataError("ARC-DA has other fields", file=source, remedy="Use `twowiki arc-da stats`")
+        raise DataError(
+            "ARC-DA has other fields", file=source, remedy="Use twowiki.arc_da.validate_questions"
+        )
     types_of(config)
     for split, files in find_splits(source, config).items():
-        streams = [
-            (path, read_raw(path, split if sniff(path) == "zip" else None)) for path in files
-        ]
-        _split_into(findings, split, streams, config, others)
+        repeated: list[str] = []
+        streams = []
+        for path in files:
+            member = split if sniff(path) == "zip" else None
+            streams.append((path, read_raw(path, member, repeated=repeated)))
+        _split_into(findings, split, streams, config, others, repeated)
     return findings
 
 
@@ -145,14 +156,28 @@ def _split_into(
     streams: Iterable[tuple[str, Iterable[Any]]],
     config: str,
     others: dict[str, str],
+    repeated: list[str],
 ) -> None:
-    """Add what is odd in a split; `others` gets the split of each of its ids."""
+    """Add what is odd in a split.
+
+    Args:
+        findings: gets what is found.
+        split: its name.
+        streams: raw records by file.
+        config: the release.
+        others: the split of each id; gets those of this one.
+        repeated: the keys that stand twice in the record read last; emptied here.
+    """
     seen: Counter[str] = Counter()
     number = 0
     for path, stream in streams:
         try:
             for raw in progress(stream, what=split):
-                example = _read(findings, raw, f"{split} number {number} (from 0)", config)
+                name = f"{split} number {number} (from 0)"
+                example = _read(findings, raw, name, config)
+                for key in repeated:
+                    findings.add("repeated_key", example.id if example else name, key)
+                repeated.clear()
                 number += 1
                 if example is None:
                     continue
@@ -170,6 +195,8 @@ def _split_into(
 
 def _read(findings: Findings, raw: Any, name: str, config: str) -> Example | None:
     """Parse a record; set aside what is odd, so that the rest is still looked at."""
+    with suppress(DataError):  # what is wrong with another layout is found when it is parsed
+        raw = as_release(raw) if isinstance(raw, Mapping) else raw
     if isinstance(raw, Mapping) and not (raw.get("_id") or raw.get("id")):
         findings.add("missing_id", name)
         raw = {**raw, "_id": name}
@@ -195,11 +222,11 @@ def check_example(example: Example, findings: Findings, config: str = DEFAULT_CO
         lengths[title] = max(len(sentences), lengths.get(title, 0))
         if not any(sentence.strip() for sentence in sentences):
             findings.add("empty_paragraph", example.id, title)
-    titles = dict.fromkeys(fact.title for fact in example.supporting_facts)
+    titles = dict.fromkeys(fact.title for fact in example.facts)
     for title in titles:
         if title not in lengths:
             findings.add("dangling_title", example.id, title)
-    for title, sent_id in example.supporting_facts:
+    for title, sent_id in example.facts:
         if title in lengths and not 0 <= sent_id < lengths[title]:
             findings.add("sentence_index_out_of_range", example.id)
     if not example.answer and example.evidences:
@@ -212,12 +239,14 @@ def check_example(example: Example, findings: Findings, config: str = DEFAULT_CO
 
 def _check_evidences(example: Example, findings: Findings) -> None:
     known = RELATIONS.values()
-    for triple in example.evidences:
+    for triple in example.triples:
         if triple.relation not in known:
             findings.add("unknown_relation", example.id, triple.relation)
-    if len(example.evidences) != len(example.supporting_facts):
+    if None in (example.evidences, example.supporting_facts):
+        return
+    if len(example.triples) != len(example.facts):
         findings.add("evidence_support_count", example.id)
     if example.evidences_id and [triple.relation for triple in example.evidences_id] != [
-        triple.relation for triple in example.evidences
+        triple.relation for triple in example.triples
     ]:
         findings.add("evidence_id_mismatch", example.id)

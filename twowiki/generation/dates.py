@@ -6,6 +6,7 @@ them, which is how Wikipedia prints them; only the ordering converts.
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -18,6 +19,7 @@ JULIAN = 1985786
 _TIME = re.compile(r"^([+-]?)(\d{1,16})-(\d\d)-(\d\d)T")
 _LARGEST_YEAR = 99_999
 DATE_BASE = 10**15
+_DAY_BEFORE_AD_1 = 1_721_425
 
 
 class WikidataDate(NamedTuple):
@@ -100,6 +102,14 @@ def interval(date: WikidataDate) -> tuple[int, int]:
         return first, _day_number(year, month + 1, 1, julian) - 1
     following = year + 1 if year != -1 else 1
     return first, _day_number(following, 1, 1, julian) - 1
+
+
+def year_of_day(day: int) -> int:
+    """Return the year of a Julian Day Number, in the Gregorian calendar; exact from AD 1 on."""
+    ordinal_day = day - _DAY_BEFORE_AD_1
+    if 1 <= ordinal_day <= datetime.date.max.toordinal():
+        return datetime.date.fromordinal(ordinal_day).year
+    return int((ordinal_day - 1) // 365.2425) + 1
 
 
 def ordinal(day: int) -> str:

@@ -173,7 +173,7 @@ def _is_json(text: bytes) -> bool:
 
 
 BLOCK_BYTES = 16 << 20
-WIKIDATA_TABLES = ("entities", "names", "claims", "dates")
+WIKIDATA_TABLES = ("entities", "names", "claims", "dates", "uncertain")
 PARAGRAPH_TABLES = ("pages", "sentences", "mentions", "redirects")
 LEFT_OUT = "left_out.jsonl"
 _LEFT_OUT_SHOWN = 5
@@ -209,13 +209,17 @@ def _run(task: _Block) -> None:
     folder = Path(task.folder)
     for name, rows in tables.items():
         write_part(folder / name, task.part, table_of(name, rows))
-    if left_out:
-        places = [
-            {"file": task.path, "line": task.line + line, "reason": reason}
-            for line, reason in left_out
-        ]
-        write_json(folder / "parts" / f"left-out-{task.part}.json", places)
+    places = [
+        {"file": task.path, "line": task.line + line, "reason": reason} for line, reason in left_out
+    ]
+    note_left_out(folder, task.part, places)
     write_json(folder / "parts" / f"{task.part}.json", dict(sorted(counts.items())))
+
+
+def note_left_out(folder: Path, part: str, places: list[dict[str, Any]]) -> None:
+    """Keep the places of a part's records that gave no row."""
+    if places:
+        write_json(folder / "parts" / f"left-out-{part}.json", places)
 
 
 def _parquet_group(path: str, row_group: int) -> list[dict[str, Any]]:
@@ -291,7 +295,7 @@ def ingest(
     else:
         _run_in_pool(iter(shown), workers)
     counts = _sum_counts(folder)
-    _gather_left_out(folder)
+    gather_left_out(folder)
     check_counts(paths, faults, counts, kind, allow_truncated)
     return counts
 
@@ -322,7 +326,7 @@ def _sum_counts(folder: Path) -> Counter[str]:
     return counts
 
 
-def _gather_left_out(folder: Path) -> None:
+def gather_left_out(folder: Path) -> None:
     """Write the places of all records that gave no row into one file, and print the first."""
     places = [
         place
@@ -333,7 +337,8 @@ def _gather_left_out(folder: Path) -> None:
         return
     write_text(folder / LEFT_OUT, "".join(json.dumps(place) + "\n" for place in places))
     for place in places[:_LEFT_OUT_SHOWN]:
-        print("left out: {file}, line {line}: {reason}".format(**place), file=sys.stderr)
+        line = place.get("line") or f"that begins {place['begins']!a}"
+        print(f"left out: {place['file']}, line {line}: {place['reason']}", file=sys.stderr)
     if len(places) > _LEFT_OUT_SHOWN:
         print(f"left out: {len(places):,} in all, see {folder / LEFT_OUT}", file=sys.stderr)
 

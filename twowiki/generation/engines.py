@@ -21,8 +21,14 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from twowiki.errors import DataError
-from twowiki.generation.dump_reader import PARSERS, check_counts, tables_of_kind
-from twowiki.generation.tables import parquet_files, table_of, write_part
+from twowiki.generation.dump_reader import (
+    PARSERS,
+    check_counts,
+    gather_left_out,
+    note_left_out,
+    tables_of_kind,
+)
+from twowiki.generation.tables import SkippedLine, parquet_files, table_of, write_part
 
 
 def query(name: str) -> str:
@@ -250,6 +256,7 @@ def ingest_on_spark(
     for name in tables_of_kind(kind):
         write_part(folder / name, "part-none", table_of(name, ()))
     lines = session.read.text([str(path.resolve()) for path in paths])
+    lines = lines.selectExpr("value", "input_file_name() AS file")
     parsed = lines.mapInArrow(_parser(kind, str(folder.resolve())), "counts string")
     try:
         rows = parsed.collect()
@@ -264,6 +271,7 @@ def ingest_on_spark(
     counts: Counter[str] = Counter()
     for row in rows:
         counts.update(json.loads(row.counts))
+    gather_left_out(folder)
     check_counts(paths, [], counts, kind, allow_truncated)
     return Counter(dict(sorted(counts.items())))
 
@@ -284,12 +292,18 @@ def _parser(
         context = TaskContext.get()
         task = context.partitionId() if context else 0
         for number, batch in enumerate(batches):
-            block = "\n".join(text or "" for text in batch.column(0).to_pylist()).encode()
-            tables, counts = PARSERS[kind](block, [])
+            texts = [text or "" for text in batch.column(0).to_pylist()]
+            left_out: list[SkippedLine] = []
+            tables, counts = PARSERS[kind]("\n".join(texts).encode(), left_out)
+            part = f"part-{task:05d}-{number:05d}"
             for name, rows in tables.items():
-                write_part(
-                    Path(folder) / name, f"part-{task:05d}-{number:05d}", table_of(name, rows)
-                )
+                write_part(Path(folder) / name, part, table_of(name, rows))
+            files = batch.column(1)
+            places = [  # Spark counts no lines
+                {"file": files[line].as_py(), "begins": texts[line][:80], "reason": reason}
+                for line, reason in left_out
+            ]
+            note_left_out(Path(folder), part, places)
             yield pa.RecordBatch.from_pydict({"counts": [json.dumps(counts)]})
 
     return parse

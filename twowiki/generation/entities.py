@@ -65,6 +65,9 @@ class Entities:
         self._classes: dict[int, list[str]] = defaultdict(list)
         for row in read_rows(folder / "wanted_classes"):
             self._classes[row["qid"]].append(row["label"])
+        self._days: dict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
+        for row in read_rows(folder / "wanted_dates"):
+            self._days[row["qid"]][row["p"]] = row["low"], row["high"]
         self._grounded: dict[tuple[int, str], list[Grounded]] = defaultdict(list)
         for row in read_rows(folder / "wanted_grounded"):
             fact = Grounded(
@@ -86,6 +89,10 @@ class Entities:
         assert title is not None, f"Q{qid} has no page"
         return title
 
+    def bare(self, qid: int) -> str:
+        """Return the title of an entity's page without its bracket."""
+        return bare_title(self.title(qid))
+
     def sentences(self, qid: int) -> list[str]:
         """Return the sentences of an entity's page."""
         return self._sentences[qid]
@@ -97,6 +104,10 @@ class Entities:
     def classes(self, qid: int) -> list[str]:
         """Return the labels of the classes of an entity."""
         return self._classes[qid]
+
+    def days(self, qid: int) -> dict[int, tuple[int, int]]:
+        """Return the first and last day of an entity's dates by property."""
+        return self._days[qid]
 
     def grounded(self, qid: int, relation: str) -> list[Grounded]:
         """Return the values of an entity's relation that its page states."""

@@ -143,6 +143,7 @@ def _find_candidates(run: GenerationRun) -> None:
     draw: dict[str, Any] = {
         "seed": config.seed,
         "exhaustive": config.exhaustive,
+        "dense": config.balanced or config.profile is not None,
         "drop_unstated": config.drop_unstated,
         "share": _ALL if most is None else max(50, most // 4),
         "cap": _ALL if most is None else 3 * most + 50,

@@ -12,6 +12,7 @@ from typing import Any
 
 from twowiki.data.dates import DATE
 from twowiki.data.schema import TWO_WIKI_TYPES, Example
+from twowiki.generation.profiles import distances, profile_of
 from twowiki.generation.run import GenerationRun
 from twowiki.io.files import write_json, write_text
 from twowiki.io.templates import render_template
@@ -76,16 +77,25 @@ def summarize_run(
             by_type[kind].add(example)
             by_split[name][kind] += 1
             answers[answer_type(example, classes)] += 1
-            relations.update(triple.relation for triple in example.evidences)
+            relations.update(triple.relation for triple in example.triples)
             if len(shown[kind]) < _SAMPLES_SHOWN:
                 fields = {"id": example.id, "question": example.question}
                 shown[kind].append(fields | {"answer": example.answer or ""})
     total = sum(tally.count for tally in by_type.values())
+    like: dict[str, Any] = {}
+    if run.config.profile is not None and total:
+        after = profile_of((one for name in ("train", "dev", "test") for one in examples(name)), "")
+        like["like"] = {
+            "source": run.config.profile.source,
+            "before": run.counts["samples"]["like_before"],
+            "after": distances(run.config.profile, after),
+        }
     return {
         "settings": run.config.to_dict(),
         "samples": total,
         "types": {kind: tally.to_dict() for kind, tally in by_type.items()},
         "splits": {name: dict(sorted(counts.items())) for name, counts in by_split.items()},
+        "lacking": lacking_types(by_split, [kind for kind in by_type if by_type[kind].count]),
         "parts": dict(sorted(Counter(splits.values()).items())),
         "answer_types": _shares(answers),
         "relations": dict(relations.most_common()),
@@ -98,7 +108,18 @@ def summarize_run(
         "facts": _without(run.counts["select"], "buckets") | dict(run.counts["ground"]),
         "dropped": _dropped(run.counts),
         "examples": shown,
+        **like,
     }
+
+
+def lacking_types(
+    splits: Mapping[str, Mapping[str, int]], types: Iterable[str]
+) -> dict[str, list[str]]:
+    """Return the types of which a split has no sample, by split."""
+    found = {
+        name: [kind for kind in types if not counts.get(kind)] for name, counts in splits.items()
+    }
+    return {name: kinds for name, kinds in found.items() if kinds}
 
 
 def _without(counts: Mapping[str, int], name: str) -> dict[str, int]:

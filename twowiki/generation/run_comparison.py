@@ -163,7 +163,7 @@ class Recovered:
 
     def _form(self, record: Mapping[str, Any]) -> tuple[Any, ...]:
         evidences = frozenset(
-            (self._labels.get(subject, subject), relation, target)
+            (self._labels.get(subject, subject).casefold(), relation, target.casefold())
             for subject, relation, target in record["evidences"]
         )
         support = frozenset((title, sent_id) for title, sent_id in record["supporting_facts"])

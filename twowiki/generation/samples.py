@@ -30,6 +30,7 @@ from twowiki.generation.templates import (
     plural_of,
 )
 from twowiki.generation.text import normalize, paper_case
+from twowiki.models.text import bare_title
 
 _NAMESPACE = uuid.UUID("6d1f5f5e-4a0b-5f0e-9f3c-2b7d2a1c9e11")
 _COUNTRY_NAMES = {RELATIONS[number] for number in COUNTRY_RELATIONS}
@@ -54,13 +55,17 @@ class QuestionInContext(msgspec.Struct, kw_only=True):
 
 
 class Provenance(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """Where a sample comes from: its relations, group or rule, template, statements and pages."""
+    """Where a sample comes from: its relations, group or rule, template, statements and pages.
+
+    `worded`: each supporting sentence has words of its relation, not the object's name alone.
+    """
 
     relations: list[str]
     group: str = ""
     rule: int = 0
     inferred: str = ""
     check: str = ""
+    worded: bool = True
     template: str = ""
     statements: list[str] = []
     pages: list[int | None] = []
@@ -184,7 +189,7 @@ class Plan(NamedTuple):
     """A candidate made ready: its facts, its gold pages, and every wording of its question.
 
     `titled` names subjects by their pages' titles instead of their labels; `swapped` holds the
-    wordings with the two names in the other order.
+    wordings with the two names in the other order; `order` the figures that are compared.
     """
 
     type: str
@@ -195,6 +200,7 @@ class Plan(NamedTuple):
     swapped: list[Wording]
     chains: list[list[int]]
     provenance: Provenance
+    order: tuple[int, int] = (0, 0)
 
 
 def _slots(entities: Entities, style: Style, *qids: int) -> list[str]:
@@ -271,7 +277,8 @@ def plan_comparison(row: ComparisonCandidate, entities: Entities, style: Style) 
     if not wordings:
         return Drop("no_template")
     provenance = Provenance(relations=names, group=f"Q{row.group}")
-    return Plan("comparison", pair, facts, True, wordings, swapped, [pair], provenance)
+    order = row.low1, row.low2
+    return Plan("comparison", pair, facts, True, wordings, swapped, [pair], provenance, order)
 
 
 _TYPES_IN_TEXT = (
@@ -333,8 +340,10 @@ def plan_bridge_comparison(
     forms = bridge_comparison_forms(row.r1, row.r2, style.wording)
     wordings, swapped = _compared(forms, {}, row, _slots(entities, style, *films), style)
     provenance = Provenance(relations=[row.r1, row.r2])
-    gold = films + people
-    return Plan("bridge_comparison", gold, facts, True, wordings, swapped, chains, provenance)
+    gold, order = films + people, (row.low1, row.low2)
+    return Plan(
+        "bridge_comparison", gold, facts, True, wordings, swapped, chains, provenance, order
+    )
 
 
 def answers_of(plan: Plan) -> list[str]:
@@ -359,6 +368,8 @@ def render_question(
     form, question, answer = wanted[draw % len(wanted)]
     sample_id = uuid.uuid5(_NAMESPACE, f"{style.seed}|{identity}|{answer}").hex
     wordings = [word.question for word in wanted + plan.swapped if word.answer == answer]
+    if _has_namesakes(plan, entities, question):
+        return Drop("namesakes_in_gold")
     evidences = _evidences(plan, entities)
     if not evidences:
         return Drop("object_not_in_its_sentence")
@@ -388,6 +399,15 @@ def render_question(
         ),
         wordings=wordings,
     )
+
+
+def _has_namesakes(plan: Plan, entities: Entities, question: str) -> bool:
+    """Return whether two gold pages share a name, and the question does not tell them apart."""
+    names = [
+        title if title in question else bare_title(title)
+        for title in (entities.title(qid) for qid in plan.gold)
+    ]
+    return len({name.casefold() for name in names}) < len(names)
 
 
 def _identity(plan: Plan) -> str:

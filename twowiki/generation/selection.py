@@ -6,7 +6,6 @@ reason.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import GenericAlias
@@ -15,7 +14,9 @@ from typing import Any, NamedTuple
 import msgspec
 import pyarrow.parquet as pq
 
+from twowiki.generation.drawing import Drawing, Drawn
 from twowiki.generation.entities import Entities
+from twowiki.generation.review import Reviewer
 from twowiki.generation.samples import (
     BridgeComparisonCandidate,
     Candidate,
@@ -73,10 +74,9 @@ def table_of_type(question_type: str) -> str:
     return _RULES[question_type].table
 
 
-def read_candidates(folder: Path, question_type: str, most: int | None) -> list[Candidate]:
-    """Read the first candidates of a type, with a surplus for what will be dropped."""
+def read_candidates(folder: Path, question_type: str, surplus: int | None) -> list[Candidate]:
+    """Read the first candidates of a type, more than are wanted; None reads all."""
     rows: list[Candidate] = []
-    surplus = None if most is None else 3 * most + 50
     shape: Any = GenericAlias(list, (_RULES[question_type].candidate,))
     for file in parquet_files(folder):
         for batch in pq.ParquetFile(file).iter_batches(batch_size=20_000):
@@ -98,8 +98,9 @@ def select_samples(
     style: Style,
     *,
     most: int | None,
-    yes_share: float | None,
+    drawing: Drawing,
     known_questions: set[str],
+    reviewer: Reviewer,
 ) -> SelectedSamples:
     """Turn candidates of one type into samples.
 
@@ -109,11 +110,11 @@ def select_samples(
         entities: the entities that the candidates name.
         style: wording and seed.
         most: the number of samples wanted; None takes all.
-        yes_share: the share of "yes" among yes/no answers; None does not balance them.
+        drawing: decides which samples are released.
         known_questions: questions that exist already, folded; those of the samples are added.
+        reviewer: chooses the facts' sentences and drops plans with faults.
     """
     selection = SelectedSamples([], [])
-    balancer = _YesNoBalancer(yes_share)
 
     def drop(candidate: Candidate, reason: str) -> None:
         selection.dropped.append(DroppedCandidate(question_type, reason, candidate))
@@ -123,6 +124,8 @@ def select_samples(
             drop(candidate, "beyond_the_limit")
             continue
         plan = _RULES[question_type].plan(candidate, entities, style)
+        if isinstance(plan, Plan):
+            plan = reviewer.review(plan)
         for sample in _samples_of(plan, entities, style, every_answer=most is None):
             if isinstance(sample, Drop):
                 drop(candidate, sample.reason)
@@ -132,9 +135,10 @@ def select_samples(
                 drop(candidate, "duplicate_question")
                 continue
             known_questions.add(folded)
-            selection.samples.extend(balancer.release(sample, candidate))
-    for candidate in balancer.waiting():
-        drop(candidate, "yes_no_balance")
+            selection.samples.extend(drawing.release(Drawn(sample, candidate)))
+    selection.samples.extend(drawing.late())
+    for candidate, reason in drawing.waiting():
+        drop(candidate, reason)
     del selection.samples[most or len(selection.samples) :]
     return selection
 
@@ -148,38 +152,3 @@ def _samples_of(
         return
     for answer in answers_of(plan) if every_answer else [None]:
         yield render_question(plan, entities, style, answer)
-
-
-class _YesNoBalancer:
-    """Releases yes and no in turn, by their share; the more frequent one waits for the other.
-
-    Every prefix of what is released is balanced, so that a limit keeps it so.
-    """
-
-    def __init__(self, yes_share: float | None) -> None:
-        self._share = yes_share
-        self._queues: dict[str, deque[tuple[GeneratedSample, Candidate]]] = {
-            "yes": deque(), "no": deque(),
-        }  # fmt: skip
-        self._released = {"yes": 0, "no": 0}
-
-    def release(self, sample: GeneratedSample, candidate: Candidate) -> Iterator[GeneratedSample]:
-        """Add a sample; return the samples that are released now."""
-        if self._share is None or sample.answer not in self._queues:
-            yield sample
-            return
-        self._queues[sample.answer].append((sample, candidate))
-        while self._queues[self._next(self._share)]:
-            answer = self._next(self._share)
-            self._released[answer] += 1
-            yield self._queues[answer].popleft()[0]
-
-    def _next(self, share: float) -> str:
-        so_far = self._released["yes"] + self._released["no"] + 1
-        return "yes" if self._released["yes"] < round(share * so_far, 9) else "no"
-
-    def waiting(self) -> Iterator[Candidate]:
-        """Return the candidates of the samples that were not released."""
-        for queue in self._queues.values():
-            for _, candidate in queue:
-                yield candidate

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from twowiki.data.schema import TWO_WIKI_TYPES
 from twowiki.errors import DataError, check_encodable
+from twowiki.generation.faults import CANDIDATE_FAULTS, DRAWN_ONLY
+from twowiki.generation.profiles import Profile, load_profile
 from twowiki.io.arguments import argument, check_values, settings_of, to_dict
 
-GENERATION_VERSION = 4  # counts changes of what the same dumps and seed give
+GENERATION_VERSION = 5  # counts changes of what the same dumps and seed give
 PAPER_MIX = {
     "comparison": 57_989,
     "inference": 7_478,
@@ -29,12 +32,14 @@ class GenerateConfig:
         None,
         "Wikidata JSON dump, one entity per line: plain, .gz or .bz2 (.gz reads fastest)",
         metavar="DUMP",
+        role="input",
     )
     paragraphs: Path | None = argument(
         None,
         "Wikipedia summaries: para_with_hyperlink JSON lines (plain, .gz, .bz2, .zip), "
         "wikimedia/wikipedia Parquet or JSON lines, or pages-articles XML; a file or a folder",
         metavar="FILE",
+        role="input",
     )
     types: tuple[str, ...] = argument(
         TWO_WIKI_TYPES, "question types, separated by spaces or commas", metavar="TYPE", nargs="+"
@@ -57,7 +62,19 @@ class GenerateConfig:
         0.5, "share of yes among the yes/no questions of a type", minimum=0, maximum=1
     )
     drop_unstated: bool = argument(
-        False, "drop inferred relations that can fail and that Wikidata does not state itself"
+        True, "drop inferred relations that can fail and that Wikidata does not state itself"
+    )
+    support: str = argument(
+        "worded",
+        "the sentence that supports a fact. worded: one with words of the relation; a question "
+        "without it is dropped, except with --limit-per-type all; first: the first that names it",
+        choices=("worded", "first"),
+    )
+    allow: tuple[str, ...] = argument(
+        (),
+        f"faults that do not drop a candidate: {', '.join(CANDIDATE_FAULTS)}",
+        metavar="FAULT",
+        nargs="+",
     )
     allow_truncated: bool = argument(
         False, "continue with what a truncated or damaged dump contained"
@@ -68,11 +85,31 @@ class GenerateConfig:
         'Hugging Face encoder, or file:PATH of {"id", "f1"} lines',
         metavar="READER",
     )
+    splits: str = argument(
+        "disjoint",
+        "disjoint: no link of two entities is in two splits; paper: as the released ones, dev and "
+        "test have as many of each type as train-hard",
+        choices=("disjoint", "paper"),
+    )
     mix: str = argument(
         "even",
         "paper: four times the limit per type in all, the types in the shares of the paper's "
         "Table 2",
         choices=("even", "paper"),
+    )
+
+    like: str = argument(
+        "",
+        "draw the questions like those of a data file: types, relations, yes and no, names with a "
+        "bracket, paragraphs; release: the released data",
+        metavar="SOURCE",
+    )
+    hops: int = argument(
+        2, "the longest chains of compositional questions, as many of each length", minimum=2,
+        maximum=6,
+    )  # fmt: skip
+    balanced: bool = argument(
+        False, "draw two-way choices so that no known shortcut is right in more than 55%"
     )
 
     def __post_init__(self) -> None:
@@ -87,13 +124,34 @@ class GenerateConfig:
                 f"unknown question type {unknown[0]!r}" if unknown else "no question type given",
                 remedy=f"Known: {', '.join(TWO_WIKI_TYPES)}.",
             )
+        strange = sorted(set(self.allow) - set(CANDIDATE_FAULTS))
+        if strange:
+            raise DataError(
+                f"unknown fault {strange[0]!r}",
+                field="allow",
+                remedy=f"Known: {', '.join(CANDIDATE_FAULTS)}.",
+            )
         known = tuple(name for name in TWO_WIKI_TYPES if name in types)
         object.__setattr__(self, "types", known)
-        if self.mix == "paper" and self.exhaustive:
-            raise DataError("--mix paper has no limit", remedy="Set --limit-per-type to a number.")
+        if (self.mix == "paper" or self.like) and self.exhaustive:
+            option = "--like" if self.like else "--mix paper"
+            raise DataError(f"{option} has no limit", remedy="Set --limit-per-type to a number.")
+
+    @cached_property
+    def profile(self) -> Profile | None:
+        """The profile of what the questions are to be like."""
+        return load_profile(self.like) if self.like else None
+
+    @property
+    def paragraphs_wanted(self) -> int:
+        """The number of paragraphs of a context."""
+        return self.profile.paragraphs if self.profile else 10
 
     def limit_of(self, question_type: str) -> int | None:
         """Return the number of samples wanted of a type; None is all."""
+        if self.limit_per_type is not None and self.profile is not None:
+            found = self.profile.types.get(question_type)
+            return round(self.limit_per_type * 4 * found.share) if found else 0
         if self.limit_per_type is None or self.mix == "even":
             return self.limit_per_type
         share = self.limit_per_type * 4 * PAPER_MIX[question_type]
@@ -109,6 +167,11 @@ class GenerateConfig:
     def exhaustive(self) -> bool:
         """Whether all candidates become samples."""
         return self.limit_per_type is None
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """The faults that do not drop a candidate."""
+        return self.allow + (DRAWN_ONLY if self.exhaustive or self.support == "first" else ())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings without the paths, for reports."""

@@ -260,7 +260,7 @@ def _answer_kind(example: Example) -> str:
         return "yes/no"
     if example.type not in BRIDGE_TYPES:
         return "compared"
-    return "date" if DATE.fullmatch(answer) else example.evidences[-1].relation
+    return "date" if DATE.fullmatch(answer) else example.triples[-1].relation
 
 
 def majority_answers(examples: Sequence[Example]) -> list[str]:

@@ -106,6 +106,26 @@ def assign_splits(
     return SampleSplits(of, level, _leaks(samples, deal.split, solved, seed), dropped)
 
 
+def paper_splits(
+    samples: Sequence[QuestionInContext], scores: Mapping[str, float], seed: str
+) -> SampleSplits:
+    """Assign samples as the paper does: what the reader solves to train-medium, the rest in three.
+
+    Each type is dealt in turn, so that dev, test and train-hard have as many of it; chains of
+    entities may be in several splits.
+    """
+    solved = [scores[sample.id] >= SOLVED_F1 for sample in samples]
+    split = [TRAIN_MEDIUM if done else "" for done in solved]
+    ranks: Counter[str] = Counter()
+    for place in sorted(range(len(samples)), key=lambda one: _draw(samples[one].id, seed)):
+        if not solved[place]:
+            kind = samples[place].type
+            split[place] = (DEV, TEST, TRAIN_HARD)[ranks[kind] % 3]
+            ranks[kind] += 1
+    of = {sample.id: name for sample, name in zip(samples, split, strict=True)}
+    return SampleSplits(of, "nothing", _leaks(samples, split, solved, seed), Counter())
+
+
 class _Deal:
     """Assigns groups of unsolved samples so that every type is spread evenly over three splits."""
 

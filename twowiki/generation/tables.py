@@ -7,14 +7,17 @@ Only integers and strings: every engine reads and orders them alike. `norm` colu
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from twowiki.io.failures import damage_named
+
 TableRow = tuple[Any, ...]
+GENERATE_AGAIN = "Run `twowiki generate` again with --restart"
 _BIGINT_DIGITS = 19
 
 _TYPES = {"int": pa.int64(), "text": pa.string()}
@@ -38,6 +41,8 @@ TABLES: dict[str, pa.Schema] = {
     "claims": _schema("s:int p:int o:int? best:int stmt_id:text ended:int"),
     # A date that some claim or text gives. Unique: o.
     "dates": _schema("o:int year:int year_o:int low:int high:int precision:int"),
+    # A date that Wikidata marks as uncertain, with the days that it may mean.
+    "uncertain": _schema("s:int p:int low:int high:int"),
     # A way to write a date; `says` is the date that the words themselves mean.
     "written_days": _schema("o:int norm:text says:int exact:int"),
     # A page with a summary. `usable` is 0 where a template was left unrendered.
@@ -91,14 +96,19 @@ def write_part(folder: Path, part: str, table: pa.Table) -> None:
 def parquet_files(folder: Path) -> list[Path]:
     """Return a table's files in order, those of its buckets included."""
     return sorted(
-        path for path in folder.rglob("*.parquet") if not path.name.startswith((".", "_"))
+        path
+        for path in folder.rglob("*.parquet")
+        if path.is_file() and not path.name.startswith((".", "_"))
     )
 
 
 def read_arrow(folder: Path, columns: list[str] | None = None) -> pa.Table:
     """Read a whole table; for the small ones."""
-    files = parquet_files(folder)
-    return pa.concat_tables([pq.ParquetFile(file).read(columns=columns) for file in files])
+    tables = []
+    for file in parquet_files(folder):
+        with damage_named(file, GENERATE_AGAIN):
+            tables.append(pq.ParquetFile(file).read(columns=columns))
+    return pa.concat_tables(tables)
 
 
 def read_rows(folder: Path) -> list[dict[str, Any]]:
@@ -109,7 +119,11 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
 
 def count_rows(folder: Path) -> int:
     """Count a table's rows from its files' footers."""
-    return sum(pq.read_metadata(file).num_rows for file in parquet_files(folder))
+    count = 0
+    for file in parquet_files(folder):
+        with damage_named(file, GENERATE_AGAIN):
+            count += pq.read_metadata(file).num_rows
+    return count
 
 
 def table_sizes(folder: Path) -> dict[str, dict[str, int]]:
@@ -122,13 +136,20 @@ def digest_rows(folder: Path) -> str:
     """Return a digest of a table's rows, whatever their order and their files."""
     total = 0
     for file in parquet_files(folder):
-        for batch in pq.ParquetFile(file).iter_batches(batch_size=50_000):
-            names = sorted(batch.schema.names)
-            columns = [batch.column(name).to_pylist() for name in names]
-            for row in zip(*columns, strict=True):
-                text = "\x1f".join("\x00" if value is None else str(value) for value in row)
-                total += int.from_bytes(hashlib.md5(text.encode()).digest()[:8], "big")
+        with damage_named(file, GENERATE_AGAIN):
+            for batch in pq.ParquetFile(file).iter_batches(batch_size=50_000):
+                total += sum(map(_row_digest, _plain_rows(batch)))
     return f"{total % (1 << 64):016x}"
+
+
+def _plain_rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    names = sorted(batch.schema.names)
+    yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+
+
+def _row_digest(row: tuple[Any, ...]) -> int:
+    text = "\x1f".join("\x00" if value is None else str(value) for value in row)
+    return int.from_bytes(hashlib.md5(text.encode()).digest()[:8], "big")
 
 
 # Contracts of the tables: the columns that no two rows share, and the columns whose every value

@@ -6,7 +6,7 @@ A form that was released in odd English has two wordings; the style selects one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -103,6 +103,37 @@ def compositional_forms(first: str, second: str, kind: str, style: str) -> list[
     return forms
 
 
+def phrases_of(relation: str) -> list[str]:
+    """Return the phrases for what a relation leads to; none where there are no words for it."""
+    return list(_data("compositional")["phrases"].get(relation, ()))
+
+
+def chain_forms(steps: Sequence[str], last: str, kind: str, style: str) -> list[Form]:
+    """Return the forms of a chain: its steps as one phrase, and a question over the last relation.
+
+    Args:
+        steps: the relations before the last one, "husband" or "wife" for a spouse.
+        last: the last relation.
+        kind: the start entity's type; "" where it is not known.
+        style: "paper" or "clean".
+    """
+    data = _data("compositional")
+    noun = data["nouns"].get(kind, "")
+    phrase = f"{noun} #x" if noun else "#x"
+    for step in steps:
+        form = phrases_of(step)[-1]  # "the father of", which can be repeated
+        phrase = form.replace("#1" if "#1" in form else "#x", phrase)
+    return [
+        Form(
+            f"chain/{len(steps) + 1}/{last}/{number}",
+            _wording(text, style)
+            .replace("#np", phrase)
+            .replace("#bare", phrase.removeprefix("the ")),
+        )
+        for number, text in enumerate(data["questions"].get(last, ()), 1)
+    ]
+
+
 def noun_of(kind: str) -> str:
     """Return the noun that a question uses for a type."""
     return _NOUNS.get(kind, kind)
@@ -116,7 +147,8 @@ def plural_of(kind: str) -> str:
 def fill(form: Form, slots: Mapping[str, str], style: str) -> str | None:
     """Fill a form's slots; None where a slot that it needs is empty.
 
-    Clean questions end in one question mark and contain no double space.
+    Clean questions end in one question mark, contain no double space, and no noun before a name
+    whose bracket ends in it.
     """
     text = form.text
     if any(f"#{slot}" in text and not value for slot, value in slots.items()):
@@ -129,7 +161,11 @@ def fill(form: Form, slots: Mapping[str, str], style: str) -> str | None:
         slot = next((name for name in names if piece.startswith(name)), None)
         if slot is None:
             return None
-        filled.append(slots[slot] + piece[len(slot) :])
+        name = slots[slot]
+        before, _, noun = filled[-1].rstrip().rpartition(" ")
+        if style != PAPER and noun and name.endswith((f"({noun})", f" {noun})")):
+            filled[-1] = f"{before} "  # "the director of X (film)", not "of film X (film)"
+        filled.append(name + piece[len(slot) :])
     question = "".join(filled)
     if style == PAPER:
         return question

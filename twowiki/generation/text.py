@@ -9,9 +9,12 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from collections.abc import Sequence
 from urllib.parse import unquote
 
-_WORD = re.compile(r"[^\W_]+(?:[\u0300-\u036f]+[^\W_]*)*")
+_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+# A stripped template leaves two dates in one ("193815 December 2010").
+_WORD = re.compile(rf"\d{{4}}(?=\d{{1,2}} (?:{_MONTHS})\b)|[^\W_]+(?:[\u0300-\u036f]+[^\W_]*)*")
 _SPACES = re.compile(r"[\s_\u00a0\u200e\u200f]+")
 _LONG_NUMBER = re.compile(r"&#[0-9]{9,};?")  # no character has such a number
 _CACHE_SIZE = 1 << 20
@@ -48,21 +51,47 @@ def normalize(text: str) -> str:
     return f" {' '.join(kept)} " if kept else ""
 
 
+class TextWords:
+    """A text and its normalized words, each with its place in the text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.words: list[str] = []
+        self._spans: list[tuple[int, int]] = []
+        for match in _WORD.finditer(text):
+            for piece in _normal_word(match.group()).split():
+                self.words.append(piece)
+                self._spans.append(match.span())
+
+    def find(self, wanted: Sequence[str]) -> list[tuple[int, int]]:
+        """Return the first and the last word of every place that has the wanted words."""
+        size, words = len(wanted), self.words
+        if not size:
+            return []
+        return [
+            (first, first + size - 1)
+            for first in range(len(words) - size + 1)
+            if words[first] == wanted[0] and words[first : first + size] == wanted
+        ]
+
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        """Return the characters of some words; half-open."""
+        return self._spans[first][0], self._spans[last][1]
+
+    def raw(self, place: int) -> str:
+        """Return a word as the text writes it."""
+        start, end = self._spans[place]
+        return self.text[start:end]
+
+    def gap(self, place: int) -> str:
+        """Return what stands between a word and the one before it."""
+        return self.text[self._spans[place - 1][1] : self._spans[place][0]]
+
+
 def find_words(text: str, wanted: str) -> tuple[int, int] | None:
     """Return the first span where a text has these normalized words; characters half-open."""
-    target = wanted.split()
-    if not target:
-        return None
-    words: list[str] = []
-    places: list[tuple[int, int]] = []
-    for match in _WORD.finditer(text):
-        for piece in _normal_word(match.group()).split():
-            words.append(piece)
-            places.append(match.span())
-    for first in range(len(words) - len(target) + 1):
-        if words[first : first + len(target)] == target:
-            return places[first][0], places[first + len(target) - 1][1]
-    return None
+    words = TextWords(text)
+    return next((words.span(*found) for found in words.find(wanted.split())), None)
 
 
 def spelling(text: str, wanted: str, known: tuple[str, ...] = ()) -> str | None:
@@ -76,6 +105,12 @@ def spelling(text: str, wanted: str, known: tuple[str, ...] = ()) -> str | None:
             start = text.find(name, start + 1)
     span = find_words(text, wanted)
     return None if span is None else text[span[0] : span[1]]
+
+
+def without_accents(text: str) -> str:
+    """Return a text without the accents of its letters ("Zdenek" for "Zdeněk")."""
+    parts = unicodedata.normalize("NFKD", text)
+    return "".join(one for one in parts if not unicodedata.combining(one))
 
 
 def unescape(text: str) -> str:

@@ -1,6 +1,7 @@
-"""Wikidata entity lines to rows of `entities`, `names`, `claims` and `dates`.
+"""Wikidata entity lines to rows of `entities`, `names`, `claims`, `dates`, `uncertain`.
 
 In: lines of a JSON dump, one entity each. Out: rows, and counts of what was left out and why.
+A date with a qualifier that marks it as uncertain also gives the days that it may mean.
 Only the relations of `relations` are decoded; everything else of an entity is skipped unread.
 An entity of an unusual shape is read statement by statement, which is slower.
 """
@@ -15,7 +16,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from twowiki.data.relations import DEMONYM, INSTANCE_OF, ITEM_RELATIONS, SEX, TIME_RELATIONS
-from twowiki.generation.dates import WikidataDate, interval, parse_wikidata_time
+from twowiki.generation.dates import (
+    WikidataDate,
+    date_of_key,
+    interval,
+    parse_wikidata_time,
+)
 from twowiki.generation.tables import SkippedLine, TableRow, as_bigint
 from twowiki.generation.text import STOP_NAMES, normalize, page_key
 from twowiki.models.text import bare_title
@@ -40,6 +46,8 @@ class _Value(msgspec.Struct):
     time: str | None = None
     precision: int | None = None
     calendarmodel: str = ""
+    before: int = 0
+    after: int = 0
     text: str | None = None
     language: str = ""
 
@@ -53,8 +61,17 @@ class _Snak(msgspec.Struct):
     datavalue: _Datavalue | None = None
 
 
+_Marks = list[dict[str, Any]]
+
+
 class _Qualifiers(msgspec.Struct):
     end: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw, name="P582")
+    circumstances: _Marks = msgspec.field(default_factory=list, name="P1480")
+    nature: _Marks = msgspec.field(default_factory=list, name="P5102")
+    heuristic: _Marks = msgspec.field(default_factory=list, name="P887")
+    floruit: _Marks = msgspec.field(default_factory=list, name="P1317")
+    earliest: list[_Snak] = msgspec.field(default_factory=list, name="P1319")
+    latest: list[_Snak] = msgspec.field(default_factory=list, name="P1326")
 
 
 class _Claim(msgspec.Struct):
@@ -126,7 +143,7 @@ def parse_lines(block: bytes, left_out: list[SkippedLine] | None = None) -> Wiki
         left_out: gets the place of each line that cannot be read.
     """
     tables: dict[str, list[TableRow]] = {
-        name: [] for name in ("entities", "names", "claims", "dates")
+        name: [] for name in ("entities", "names", "claims", "dates", "uncertain")
     }
     counts: Counter[str] = Counter()
     dates: set[int] = set()
@@ -196,8 +213,12 @@ def _sound_claims(statements: object, counts: Counter[str]) -> list[Any]:
             counts["statement of unknown shape"] += 1
             continue
         plain = {key: statement[key] for key in ("mainsnak", "rank", "id") if key in statement}
-        if "P582" in _as_map(statement.get("qualifiers")):
-            plain["qualifiers"] = {"P582": msgspec.Raw(b"[]")}
+        qualifiers = _as_map(statement.get("qualifiers"))
+        plain["qualifiers"] = {
+            key: msgspec.Raw(b"[]") if key == "P582" else value
+            for key, value in qualifiers.items()
+            if key == "P582" or _converts({key: value}, _Qualifiers)
+        }
         if _converts(plain, _Claim):
             kept.append(msgspec.convert(plain, _Claim))
         elif _converts(plain | {"mainsnak": {"snaktype": "somevalue"}}, _Claim):
@@ -290,6 +311,11 @@ def _add_claims(
             ended = int(claim.qualifiers is not None and bool(bytes(claim.qualifiers.end)))
             stmt = claim.id or f"Q{qid}-P{number}-{place}"
             tables["claims"].append((qid, number, target, int(rank == best), stmt, ended))
+            if number in TIME_RELATIONS and target is not None and rank == best:
+                doubt = doubtful_days(claim.mainsnak, claim.qualifiers, date_of_key(target))
+                if doubt is not None:
+                    counts["date marked as uncertain"] += 1
+                    tables["uncertain"].append((qid, number, *doubt))
 
 
 def _object(
@@ -333,3 +359,39 @@ def _add_date(date: WikidataDate, tables: dict[str, list[TableRow]], seen: set[i
         seen.add(one.key)
         low, high = interval(one)
         tables["dates"].append((one.key, one.year, one.at(9).key, low, high, one.precision))
+
+
+_UNSURE_DAYS = 3653  # ten years around a date of "circa" and the like
+_UNITS = {11: 1, 10: 31, 9: 366}  # days of a unit of `before` and `after`, by precision
+
+
+def doubtful_days(
+    snak: _Snak, qualifiers: _Qualifiers | None, date: WikidataDate
+) -> tuple[int, int] | None:
+    """Return the days that an uncertain date may mean; None for a date that nothing doubts.
+
+    An earliest and a latest date bound it; without them it may be ten years off.
+    """
+    low, high = interval(date)
+    value = snak.datavalue.value if snak.datavalue else _Value()
+    unit = _UNITS[date.precision]
+    low, high = low - unit * max(0, value.before), high + unit * max(0, value.after)
+    if qualifiers is None:
+        return (low, high) if value.before > 0 or value.after > 0 else None
+    bounds = [
+        [interval(day) for snak in snaks if (day := _day_of(snak)) is not None]
+        for snaks in (qualifiers.earliest, qualifiers.latest)
+    ]
+    marks = (qualifiers.circumstances, qualifiers.nature, qualifiers.heuristic, qualifiers.floruit)
+    if not (any(marks) or any(bounds)):
+        return (low, high) if value.before > 0 or value.after > 0 else None
+    first = min((one[0] for one in bounds[0]), default=low - _UNSURE_DAYS)
+    last = max((one[1] for one in bounds[1]), default=high + _UNSURE_DAYS)
+    return min(low, first), max(high, last)
+
+
+def _day_of(snak: _Snak) -> WikidataDate | None:
+    value = snak.datavalue.value if snak.datavalue else None
+    if value is None or value.time is None:
+        return None
+    return parse_wikidata_time(value.time, value.precision or 0, value.calendarmodel)

@@ -18,8 +18,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from twowiki._version import __version__
 from twowiki.errors import DataError
 from twowiki.hub.model_card import card_for
+from twowiki.hub.run_record import check_run_files
 from twowiki.io.files import read_text, write_text
 from twowiki.io.records import read_object
 
@@ -41,6 +43,7 @@ ALLOWED = {
     "metric": (
         "readme.md", *LEGAL_FILES, "requirements.txt", "packages.txt", "pre-requirements.txt",
         "dockerfile", "config.yaml", "config.json", "labels.json", "labels.csv",
+        "twowiki-*.whl",
     ),
 }  # fmt: skip
 ALLOWED["demo"] = ALLOWED["metric"]
@@ -77,6 +80,7 @@ NEVER_SENT = (
     (("optimizer*.safetensors", "trainer_state.json"), "training state"),
 )  # fmt: skip
 _RELATIVE_IMPORT = re.compile(r"^\s*from\s+\.(\w+)\s+import|^\s*import\s+\.(\w+)", re.M)
+_BARE_NAME = re.compile(r"twowiki(?:\[[\w,-]*\])?\s*(?:[<>=!~].*)?")  # no address, no file
 _EXPORT_AGAIN = "Write it again with `twowiki export`, which renews the card too"
 _SAVE_AGAIN = "Save the model again with save_pretrained: it copies the code"
 
@@ -106,6 +110,7 @@ class CheckedFolder(NamedTuple):
         left_out: what is not sent.
         card: the card's text if one is to be written into the folder.
         sdk: of a Space.
+        warnings: what will not work there.
     """
 
     kind: str
@@ -114,6 +119,7 @@ class CheckedFolder(NamedTuple):
     left_out: tuple[LeftOut, ...]
     card: str | None = None
     sdk: str | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -128,7 +134,8 @@ class CheckedFolder(NamedTuple):
     @property
     def notes(self) -> tuple[str, ...]:
         """What the pusher should know."""
-        return ("the card is written from the folder and its run",) if self.card else ()
+        card = "the card is written from the folder and its run"
+        return (*([card] if self.card else []), *self.warnings)
 
     def with_card(self, card: str) -> CheckedFolder:
         """Add the card that the folder lacks."""
@@ -164,6 +171,8 @@ def _check_model(folder: Path, repo: str) -> CheckedFolder:
 
     if folder.is_dir():
         folder = model_folder(folder)
+    if folder.resolve().name == "best":
+        check_run_files(folder.resolve().parent)
     checked = list_files(folder, "model")
     paths = checked.paths
     _check_weights(folder, paths)
@@ -381,7 +390,21 @@ def _check_space(folder: Path, kind: str, repo: str) -> CheckedFolder:
             file=folder,
             remedy="Name the repository like the metric's module",
         )
-    return checked._replace(sdk=str(sdk))
+    return checked._replace(sdk=str(sdk), warnings=_requirement_warnings(folder))
+
+
+def _requirement_warnings(folder: Path) -> tuple[str, ...]:
+    """Return a warning where a Space asks an index for this package, which none has."""
+    path = folder / "requirements.txt"
+    lines = read_text(path).splitlines() if path.is_file() else []
+    if not any(_BARE_NAME.fullmatch(line.strip()) for line in lines):
+        return ()
+    return (
+        f"{path.name} asks the package index for twowiki, which is not there: the Space cannot be "
+        "built, or runs the code of whoever takes the name. Run `pip wheel --no-deps -w "
+        f"{folder} DIR` with a checkout's DIR, and write ./twowiki-{__version__}-py3-none-any.whl "
+        "there instead, or an address (twowiki @ git+https://...)",
+    )
 
 
 def list_files(folder: Path, kind: str, code_folder: str = ".") -> CheckedFolder:

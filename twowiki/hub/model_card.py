@@ -16,14 +16,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
+from twowiki.data.configs import WORLD_CONFIG
+from twowiki.data.releases import CITATIONS
+from twowiki.data.schema import HOTPOT_CONFIG
 from twowiki.io.files import read_text, write_text
 from twowiki.io.records import read_object
 from twowiki.io.templates import render_template
 
 REPO_PLACEHOLDER = "path/or/owner/name"  # what the examples load until a repository is known
 JOINT_METRICS = ("em", "f1", "sp_em", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_f1")
-# how a run's report begins the name of data that is not about the real world, and what it is
-INVENTED = {"world ": "questions on a fictional world"}
+# configs of data that is not about the real world, and what it is
+INVENTED = {WORLD_CONFIG: "questions on a fictional world"}
+# configs, and the repository of the hub with the data
+HUB_DATA = {
+    **dict.fromkeys(("data_ids_april7", "data_ids", "data"), "xanhho/2WikiMultihopQA"),
+    HOTPOT_CONFIG: "hotpotqa/hotpot_qa",
+}
+HUB_METRICS = {"em": "exact_match", "rougeL": "rouge", "mc_accuracy": "accuracy"}
 RANDOM_START = "tiny-"  # how the names of models that start from random weights begin
 _MARK = re.compile(r"\n<!-- written by twowiki (?P<hash>[0-9a-f]{16}) -->\n?\Z")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
@@ -122,6 +131,8 @@ def render_model_card(
         start=_public(facts.start),
         data=[(name, line) for name, value in data.items() if (line := _data_line(value))],
         steps=_steps_line(facts),
+        citation=CITATIONS.get(facts.data_config, ""),
+        data_page=HUB_DATA.get(facts.data_config, ""),
         hardware=_hardware_line(report.get("hardware") or {}, report.get("cpu_seconds")),
         command=public_command(report.get("command") or ()),
         scores=_score_table(facts) if facts.metric_names else [],
@@ -162,8 +173,14 @@ class _Facts(NamedTuple):
     @property
     def invented(self) -> str:
         """What the data is if it is not about the real world; otherwise empty."""
-        source = str(self.validation.get("source", ""))
-        return next((text for start, text in INVENTED.items() if source.startswith(start)), "")
+        named = str(self.validation.get("source", "")).partition(" ")[0]
+        return INVENTED.get(self.data_config, INVENTED.get(named, ""))
+
+    @property
+    def data_config(self) -> str:
+        """The config of the validation data; empty if it is unknown."""
+        science = "arc_da" if self.data_name == "ARC-DA" else ""
+        return str(self.validation.get("config") or science)
 
     @property
     def is_multihop(self) -> bool:
@@ -174,7 +191,9 @@ class _Facts(NamedTuple):
     def data_name(self) -> str:
         """The name of the data set."""
         science = self.text_format.get("task") == "arc_da" or "rougeL" in self.metric_names
-        return "ARC-DA" if science else "2WikiMultiHopQA"
+        if science:
+            return "ARC-DA"
+        return "HotpotQA" if self.validation.get("config") == HOTPOT_CONFIG else "2WikiMultiHopQA"
 
     @property
     def architecture(self) -> str:
@@ -210,12 +229,12 @@ def _metadata(facts: _Facts) -> str:
     results = [
         EvalResult(
             task_type="question-answering",
-            dataset_type="twowiki",
+            dataset_type=HUB_DATA.get(facts.data_config) or facts.data_config or facts.data_name,
             dataset_name=facts.invented or facts.data_name,
             dataset_config=facts.validation.get("config") or None,
             dataset_split="validation",
             dataset_args={"content": str(content)[:12]} if content else None,
-            metric_type="exact_match" if name.endswith("em") else name.rpartition("_")[2],
+            metric_type=_hub_metric(name),
             metric_name=name,
             metric_value=round(float(metrics[name]), 4),
             metric_config=facts.scores.get("signature"),
@@ -225,7 +244,10 @@ def _metadata(facts: _Facts) -> str:
     topics = ["science"] if facts.data_name == "ARC-DA" else ["multi-hop", "evidence-triples"]
     card = ModelCardData(
         language="en",
-        license=None if facts.start else "apache-2.0",  # else that of the model it started from
+        license="other" if facts.start else "apache-2.0",
+        license_name="that-of-the-base-model" if facts.start else None,
+        datasets=[HUB_DATA[facts.data_config]] if facts.data_config in HUB_DATA else None,
+        metrics=sorted({_hub_metric(name) for name in facts.metric_names}) or None,
         library_name="transformers",
         pipeline_tag=_pipeline_tag(facts),
         tags=[facts.data_name, *topics, *(["text-to-text"] if facts.text_format else [])],
@@ -234,6 +256,12 @@ def _metadata(facts: _Facts) -> str:
         eval_results=results or None,
     )
     return str(card.to_yaml())
+
+
+def _hub_metric(name: str) -> str:
+    """Return the hub's name of a metric."""
+    last = name.rpartition("_")[2]
+    return HUB_METRICS.get(name) or HUB_METRICS.get(last, last)
 
 
 def _pipeline_tag(facts: _Facts) -> str:

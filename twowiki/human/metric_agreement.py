@@ -11,23 +11,24 @@ for that system.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from twowiki.errors import DataError
-from twowiki.human.agreement import correlations, ranking_auc
+from twowiki.human.agreement import EQUAL, correlations, ranking_auc
 from twowiki.human.ratings import Rating, prediction_sha
 from twowiki.io.records import read_records
-from twowiki.metric.report import render_table
+from twowiki.metric.tables import render_table
 
 CREDIT = "credit-"
 _COLUMNS = "Columns: id, SYSTEM ..., credit-SYSTEM ..."
 _LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
-AnswerScorer = Callable[[str, Sequence[str]], Mapping[str, float]]  # metrics, 0-1, by name
+# question id, answer, gold answers -> metrics, 0-1, by name
+AnswerScorer = Callable[[str, str, Sequence[str]], Mapping[str, float]]
 
 
 class JudgedAnswer(NamedTuple):
@@ -44,6 +45,7 @@ class Outputs(NamedTuple):
 
     answers: dict[str, dict[str, str]]
     credits: dict[str, dict[str, float]]
+    questions: dict[str, str]  # texts by id, where the table has them
 
 
 def read_outputs(path: str) -> Outputs:
@@ -54,6 +56,7 @@ def read_outputs(path: str) -> Outputs:
     """
     answers: dict[str, dict[str, str]] = {}
     credits: dict[str, dict[str, float]] = {}
+    questions: dict[str, str] = {}
     for number, record in read_records(path):
         systems = [name[len(CREDIT) :] for name in record if str(name).startswith(CREDIT)]
         missing = [name for name in systems if record.get(name) is None]
@@ -61,13 +64,14 @@ def read_outputs(path: str) -> Outputs:
         if not systems or missing or not question:
             absent = f"no column {missing[0]!r}" if missing else "no credit-SYSTEM column, or no id"
             raise DataError(absent, file=path, record=number, remedy=_COLUMNS)
+        questions[question] = str(record.get("question") or "")
         for name in systems:
             answers.setdefault(name, {})[question] = _LINE_BREAK.sub(" ", record[name])
             if str(record[CREDIT + name] or "").strip():
                 credits.setdefault(name, {})[question] = _credit(record, name, path)
     if len(credits) < 2:
         raise DataError("fewer than two systems have credit", file=path, remedy=_COLUMNS)
-    return Outputs(answers, credits)
+    return Outputs(answers, credits, questions)
 
 
 def leave_one_out(
@@ -87,7 +91,7 @@ def leave_one_out(
             if not golds:
                 skipped[system] += 1
                 continue
-            metrics = scorer(outputs.answers[system][question], golds)
+            metrics = scorer(question, outputs.answers[system][question], golds)
             judged.append(JudgedAnswer(system, question, human, metrics))
     return judged, skipped
 
@@ -124,7 +128,7 @@ def judge_ratings(
             system,
             question,
             sum(values) / len(values),
-            scorer(systems[system][question], golds[question]),
+            scorer(question, systems[system][question], golds[question]),
         )
         for (system, question), values in given.items()
     ]
@@ -138,8 +142,9 @@ def summarize_agreement(
     Returns:
         By system the means (0-100); by metric Pearson's r with a 95% interval (questions drawn
         with replacement), Spearman's rho, Kendall's tau, `auc` (how often a fully credited answer
-        has a higher value than one without credit, ties half), and `systems_tau`, Kendall's tau
-        between people's order of the systems and the metric's.
+        has a higher value than one without credit, ties half) with its interval, `auc_over_f1`
+        (the difference to F1's, on the same draws, with its interval), and `systems_tau`, Kendall's
+        tau between people's order of the systems and the metric's.
 
     Raises:
         DataError: there is nothing to compare, or scipy is not installed.
@@ -165,6 +170,10 @@ def summarize_agreement(
     numbers = {q: i for i, q in enumerate(dict.fromkeys(entry.question_id for entry in judged))}
     questions = np.array([numbers[entry.question_id] for entry in judged])
     ends = _pearson_intervals(human, values, questions, resamples=resamples, seed=seed)
+    drawn = _auc_draws(human, values, questions, resamples=resamples, seed=seed)
+    base = drawn[:, [names.index("f1") if "f1" in names else 0]]
+    auc_ends = [_inner_range(column) for column in drawn.T]
+    over_ends = [_inner_range(column) for column in (drawn - base).T]
     people = [means[system]["human"] for system in systems]
     right, decided = human >= 1.0, (human >= 1.0) | (human <= 0.0)
     return {
@@ -176,6 +185,8 @@ def summarize_agreement(
                 **correlations(values[:, column].tolist(), human.tolist()),
                 "pearson_interval": [float(end) for end in ends[column]],
                 "auc": ranking_auc(values[decided, column].tolist(), right[decided].tolist()),
+                "auc_interval": list(auc_ends[column]),
+                "auc_over_f1_interval": list(over_ends[column]),
                 "systems_tau": correlations(people, [means[s][name] for s in systems])["kendall"],
             }
             for column, name in enumerate(names)
@@ -190,13 +201,23 @@ def render_agreement(report: Mapping[str, Any]) -> str:
     for name, means in report["systems"].items():
         cells = [f"{means[column]:.2f}" for column in ("human", *names)]
         systems.append([name[:19], str(means["n"]), *cells])
-    metrics = [["metric", "Pearson r", "Spearman", "Kendall", "AUC", "systems tau"]]
+    metrics = [
+        ["metric", "Pearson r", "Spearman", "Kendall", "AUC", "AUC beyond F1's", "systems tau"]
+    ]
+    base = report["figures"].get("f1", {}).get("auc", float("nan"))
     for name, found in report["figures"].items():
-        low, high = found["pearson_interval"]
-        cells = [f"{found[key]:.3f}" for key in ("spearman", "kendall", "auc", "systems_tau")]
-        metrics.append([name, f"{found['pearson']:.3f} [{low:.3f}, {high:.3f}]", *cells])
+        cells = [_with_ends(found["pearson"], found["pearson_interval"])]
+        cells += [f"{found[key]:.3f}" for key in ("spearman", "kendall")]
+        cells.append(_with_ends(found["auc"], found["auc_interval"]))
+        over = _with_ends(found["auc"] - base, found["auc_over_f1_interval"])
+        cells += ["" if name == "f1" else over, f"{found['systems_tau']:.3f}"]
+        metrics.append([name, *cells])
     counts = f"{report['n']} judged answers to {report['questions']} questions"
     return f"{render_table(systems)}\n\n{render_table(metrics)}\n{counts}\n"
+
+
+def _with_ends(value: float, ends: Sequence[float]) -> str:
+    return f"{value:.3f} [{ends[0]:.3f}, {ends[1]:.3f}]"
 
 
 def _other_answers(outputs: Outputs, system: str, question: str) -> list[str]:
@@ -208,6 +229,17 @@ def _other_answers(outputs: Outputs, system: str, question: str) -> list[str]:
     return list(dict.fromkeys(answer for answer in found if answer.strip()))
 
 
+def _drawn_times(
+    questions: NDArray[np.int64], resamples: int, seed: int
+) -> Iterator[NDArray[np.int64]]:
+    """Draw questions with replacement; yield how often each answer's question was drawn."""
+    generator = np.random.default_rng(seed)
+    count = int(questions.max()) + 1
+    for _ in range(resamples):
+        drawn = generator.integers(count, size=count)
+        yield np.bincount(drawn, minlength=count)[questions]
+
+
 def _pearson_intervals(
     human: NDArray[np.float64],
     values: NDArray[np.float64],
@@ -216,20 +248,37 @@ def _pearson_intervals(
     resamples: int,
     seed: int,
 ) -> NDArray[np.float64]:
-    """Draw questions with replacement, with all their answers; return shape (metrics, 2)."""
-    generator = np.random.default_rng(seed)
-    count = int(questions.max()) + 1
+    """Return the ends of each metric's 95% interval of Pearson's r, shape (metrics, 2)."""
     drawn = np.empty((resamples, values.shape[1]))
-    for row in range(resamples):
-        times = np.bincount(generator.integers(count, size=count), minlength=count)
-        weights = times[questions].astype(np.float64)
-        weights /= weights.sum()
+    for row, times in enumerate(_drawn_times(questions, resamples, seed)):
+        weights = times / times.sum()
         people = human - weights @ human
         apart = values - weights @ values
         spread = np.sqrt((weights @ apart**2) * (weights @ people**2))
         product = weights @ (apart * people[:, None])
         drawn[row] = np.divide(product, spread, out=np.full(len(spread), np.nan), where=spread > 0)
     return np.array([_inner_range(column) for column in drawn.T])
+
+
+def _auc_draws(
+    human: NDArray[np.float64],
+    values: NDArray[np.float64],
+    questions: NDArray[np.int64],
+    *,
+    resamples: int,
+    seed: int,
+) -> NDArray[np.float64]:
+    """Return each metric's AUC of each draw of the questions, shape (resamples, metrics)."""
+    right, wrong = human >= 1.0, human <= 0.0
+    levels = [np.unique(np.round(column / EQUAL), return_inverse=True)[1] for column in values.T]
+    drawn = np.full((resamples, values.shape[1]), np.nan)
+    for row, weights in enumerate(_drawn_times(questions, resamples, seed)):
+        total = float((weights * right).sum() * (weights * wrong).sum())
+        for column, level in enumerate(levels if total else []):
+            above = np.bincount(level, weights=weights * right)
+            below = np.bincount(level, weights=weights * wrong)
+            drawn[row, column] = (above * (np.cumsum(below) - below / 2)).sum() / total
+    return drawn
 
 
 def _inner_range(values: NDArray[np.float64]) -> tuple[float, float]:

@@ -20,7 +20,8 @@ from twowiki.errors import DataError
 from twowiki.human.agreement import disagreements, krippendorff_alpha
 from twowiki.human.raters import Mixture, RaterVerdict, judge_raters
 from twowiki.human.ratings import Rating, check_ratings
-from twowiki.metric.report import make_signature, render_table
+from twowiki.metric.report import make_signature
+from twowiki.metric.tables import render_table
 
 GOLD_SYSTEM = "gold answers"
 _RATE = "Rate answers, or check the field `expected` of these ratings"

@@ -19,6 +19,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from twowiki.errors import DataError
+from twowiki.human.times import parse_time
 from twowiki.io.records import person_of_field, read_records, text_of_field
 
 TASKS_PER_HIT = 5
@@ -179,8 +180,18 @@ def read_results(path: str, layout: TaskLayout, *, person: str = "") -> Iterator
         person: who filled a sheet, where it does not say.
 
     Raises:
-        DataError: the file is of no known sort, or a record lacks its task or its person.
+        DataError: the file is of no known sort, a record lacks its task or its person, or its time
+            cannot be read.
     """
+    for result in _read_results(path, layout, person):
+        try:
+            yield result._replace(submitted_at=parse_time(result.submitted_at))
+        except (ValueError, OverflowError) as error:
+            remedy = "Write it as 2026-01-31T12:00:00+00:00, or leave it out"
+            raise DataError(str(error), file=path, record=result.number, remedy=remedy) from None
+
+
+def _read_results(path: str, layout: TaskLayout, person: str) -> Iterator[TaskResult]:
     records = list(read_records(path))
     if not records:
         raise DataError("holds no record", file=path, remedy=layout.known)

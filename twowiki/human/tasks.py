@@ -26,6 +26,7 @@ from twowiki.human.task_files import (
     read_template,
     to_csv,
 )
+from twowiki.human.times import is_older
 from twowiki.io.records import read_records
 from twowiki.metric.normalization import normalize_answer
 
@@ -194,10 +195,13 @@ def read_task_ratings(
 
 
 def merge_ratings(known: Iterable[Rating], new: Iterable[Rating]) -> list[Rating]:
-    """Merge ratings: one per rater and answer, the last one."""
-    merged = {
-        (r.system, r.question_id, r.prediction_sha, r.rater, r.expected): r for r in (*known, *new)
-    }
+    """Merge ratings: one per rater and answer, the latest; without times, the last one read."""
+    merged: dict[tuple[str, ...], Rating] = {}
+    for rating in (*known, *new):
+        item = (rating.system, rating.question_id, rating.prediction_sha, rating.rater)
+        before = merged.get((*item, rating.expected))
+        if before is None or not is_older(rating.at, before.at):
+            merged[(*item, rating.expected)] = rating
     return sorted(merged.values())
 
 

@@ -8,9 +8,7 @@ work in one line, inside a library's code as well.
 
 from __future__ import annotations
 
-import errno
 import os
-import re
 import signal
 import sys
 import tempfile
@@ -18,15 +16,15 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from twowiki.errors import DataError
+from twowiki.io.files import HALF_CHARACTER, NO_ROOM
 
 TRACEBACK_FLAG = "--traceback"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_HALF = re.compile("[\ud800-\udfff]")
 _LONGEST = 300
 
 # package -> the extra that installs it
@@ -35,6 +33,7 @@ EXTRA_OF = {
     **dict.fromkeys(("evaluate", "rouge_score", "nltk"), "metric"),
     **dict.fromkeys(("duckdb", "scipy", "isal", "orjson"), "generate"),
     **dict.fromkeys(("bm25s", "tantivy"), "retrieval"),
+    **dict.fromkeys(("sentence_transformers", "faiss"), "dense"),
     **dict.fromkeys(("peft", "gguf", "sentencepiece"), "text"),
     "spacy": "spacy",
     "pyspark": "spark",
@@ -77,6 +76,30 @@ def run_guarded(
                 code, sentence = 2, _sentence(error, expected, show_traceback)
             print(f"{program()}: {sentence}", file=sys.stderr)
             return code
+
+
+@contextmanager
+def damage_named(path: Path, remedy: str) -> Iterator[None]:
+    """Turn what libraries raise about files of ours that were damaged into one error.
+
+    Args:
+        path: the file, or the folder of the files.
+        remedy: what to do about it.
+    """
+    try:
+        yield
+    except (DataError, ImportError, MemoryError):
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        problem = f"is damaged ({_short(error)})"
+        raise DataError(problem, file=path, remedy=remedy) from error
+
+
+def _short(error: BaseException) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def _without_flag(argv: Sequence[str]) -> tuple[list[str], bool]:
@@ -124,18 +147,18 @@ def _sentence(
     if isinstance(error, ModuleNotFoundError) and extra is not None:
         remedy = f"Install it with: pip install 'twowiki[{extra}]'"
         return f"it needs the package {error.name!r}. {remedy}"
-    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
         return f"{error}. Make room, and start it again"
     if isinstance(error, (DataError, OSError, *expected)):
         return str(error)
     if isinstance(error, MemoryError):
         return "out of memory. Use smaller batches, fewer processes or a machine with more memory"
-    if isinstance(error, UnicodeEncodeError) and _HALF.match(error.object, error.start):
+    if isinstance(error, UnicodeEncodeError) and HALF_CHARACTER.match(error.object, error.start):
         text = ascii(error.object[max(0, error.start - 80) : error.start + 20])
         return f"{text} is no UTF-8 text: it holds half a character. Rename or correct it"
-    text = " ".join(str(error).split()) or "no message"
-    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
-    problem = f"unexpected {type(error).__name__}: {text}"
+    if isinstance(error, RuntimeError) and str(error).startswith("Symlink loop"):
+        return f"{_short(error)}. Name a file that the link should point to"
+    problem = f"unexpected {type(error).__name__}: {_short(error) if str(error) else 'no message'}"
     if show_traceback:
         traceback.print_exception(error)
         return problem

@@ -28,8 +28,9 @@ except ImportError:  # Windows: nothing is locked, so nothing is taken for a lef
     fcntl = None  # type: ignore[assignment]
 
 _Item = TypeVar("_Item")
-_HALF = re.compile("[\ud800-\udfff]")
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_UNWRITABLE = (*NO_ROOM, errno.EROFS)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _NEW = os.O_CREAT | os.O_EXCL | os.O_RDWR | _NO_LINK
 _SUFFIX = r"[0-9a-f]{8}\.tmp"
@@ -65,7 +66,7 @@ def replacing(path: str | PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
                 _keep_owner(descriptor, existing)
             os.replace(aside, target)  # while it is locked: nobody else takes it for a left-over
     except OSError as error:
-        if error.errno in _FULL or error.filename == str(aside):
+        if error.errno in _UNWRITABLE or error.filename == str(aside):
             raise _unwritable(path, error) from error
         raise
     finally:
@@ -85,13 +86,41 @@ def check_writable(path: str | PathLike[str]) -> os.stat_result | None:
     except OSError as error:
         raise _unwritable(path, error) from error
     except ValueError:
-        remedy = "Choose a name of letters, digits and dots"
-        raise DataError(f"{str(path)!a} is no name that a file can have", remedy=remedy) from None
+        raise _no_name(path) from None
     if stat.S_ISDIR(found.st_mode):
         raise DataError("is a folder", file=path, remedy="Name a file, such as one in this folder")
     if stat.S_ISBLK(found.st_mode):
         raise DataError("is a disk, which is not written", file=path, remedy="Name a file")
     return found
+
+
+def check_folder_name(path: str | PathLike[str]) -> None:
+    """Raise a `DataError` where a folder cannot be, because of its name or a file there."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    except ValueError:
+        raise _no_name(path) from None
+    if not stat.S_ISDIR(found.st_mode):
+        raise DataError("is a file, not a folder", file=path, remedy="Name another folder")
+
+
+def check_no_pipes(folder: str | PathLike[str]) -> None:
+    """Raise a `DataError` for a pipe or device below a folder of ours: reading it would wait."""
+    for at, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(at, name)
+            if os.path.exists(path) and not os.path.isfile(path):
+                remedy = "Move it out of the folder"
+                raise DataError("is a pipe or a device, not a file", file=path, remedy=remedy)
+
+
+def _no_name(path: str | PathLike[str]) -> DataError:
+    remedy = "Choose a name of letters, digits and dots"
+    return DataError(f"{str(path)!a} is no name that a file can have", remedy=remedy)
 
 
 def replaceable(path: str | PathLike[str], found: os.stat_result | None) -> bool:
@@ -114,7 +143,7 @@ def _straight_into(path: str | PathLike[str], mode: str, text: Any) -> Iterator[
         with open(path if number is None else os.dup(number), mode, **text) as stream:
             yield stream
     except OSError as error:
-        if error.errno in _FULL or error.filename == str(path):
+        if error.errno in _UNWRITABLE or error.filename == str(path):
             raise _unwritable(path, error) from error
         raise
 
@@ -169,6 +198,19 @@ def _lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
+def lock_at_once(descriptor: int) -> bool:
+    """Lock an open file until it is closed; return False if another process holds it."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        pass
+    return True
+
+
 def _keep_owner(descriptor: int, existing: os.stat_result) -> None:
     """Set the owner and the permissions of the file that is replaced."""
     if fcntl is None:
@@ -189,7 +231,9 @@ def _unwritable(target: str | PathLike[str], error: OSError) -> DataError:
 
 
 def read_text(path: Path) -> str:
-    """Read a text file; raise a `DataError` if it is not UTF-8."""
+    """Read a text file of a folder; raise a `DataError` if it is not UTF-8, or no file."""
+    if path.exists() and not path.is_file():  # a pipe would make it wait
+        raise DataError("is not a file", file=path, remedy="Move it out of the folder")
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -205,7 +249,7 @@ def write_text(path: str | PathLike[str], text: str) -> None:
 
 def write_json(path: str | PathLike[str], value: Any, *, indent: int | None = 2) -> None:
     """Write JSON in one step, non-ASCII letters as they are, with a final line end."""
-    write_text(path, _json_text(value, indent) + "\n")
+    write_text(path, json_text(value, indent) + "\n")
 
 
 def write_json_lines(path: str | PathLike[str], values: Iterable[Any]) -> int:
@@ -213,19 +257,23 @@ def write_json_lines(path: str | PathLike[str], values: Iterable[Any]) -> int:
     count = 0
     with replacing(path) as stream:
         for value in values:
-            stream.write(_json_text(value) + "\n")
+            stream.write(json_text(value) + "\n")
             count += 1
     return count
 
 
-def _json_text(value: Any, indent: int | None = None) -> str:
+def json_text(value: Any, indent: int | None = None) -> str:
     """Return JSON; half a surrogate pair, which UTF-8 has no bytes for, is written as an escape."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
-    return text if text.isascii() else _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+    return (
+        text if text.isascii() else HALF_CHARACTER.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+    )
 
 
 def sha256_of(path: str | PathLike[str]) -> str:
     """Return the hexadecimal SHA-256 of a file's bytes, read in blocks."""
+    if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would make it wait, or be used up
+        raise DataError("is not a file", file=path, remedy="Name a file, or write it again")
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

@@ -32,6 +32,7 @@ class _Window:
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self.text, self.at, self.passed, self.ended = "", 0, 0, False
         self._fault: Exception | None = None
+        self.repeated: list[str] | None = None
 
     def grow(self) -> bool:
         """Read on, dropping the text before `at`; False at the file's end."""
@@ -87,17 +88,21 @@ class _Window:
         return f"character {self.passed + self.at}"
 
 
-def read_json_records(stream: IO[bytes], *, window: int = WINDOW) -> Iterator[Any]:
+def read_json_records(
+    stream: IO[bytes], *, window: int = WINDOW, repeated: list[str] | None = None
+) -> Iterator[Any]:
     """Yield the values of a JSON array, or of JSON lines, as they are read.
 
     Args:
         stream: bytes of UTF-8 text, with or without a byte order mark.
         window: bytes to read at a time.
+        repeated: gets the keys that stand twice in an object of the value that comes next.
 
     Raises:
         DataError: not JSON, truncated, or damaged, with the position; the caller adds the file.
     """
     source = _Window(stream, window)
+    source.repeated = repeated
     first = source.peek()
     if first == "":
         raise DataError("the file is empty", remedy="Download or write it again")
@@ -154,7 +159,7 @@ def _value(source: _Window, number: int) -> Any:
         raise _broken(source, number, "a record must be a JSON object" if source.peek() else None)
     while True:
         try:
-            value, end = _decode(source.text, source.at)
+            value, end = _decode_noting(source)
         except json.JSONDecodeError as error:
             unterminated = error.msg.startswith("Unterminated")
             place, tail = source.passed + error.pos, source.text[error.pos :]
@@ -174,6 +179,24 @@ def _value(source: _Window, number: int) -> Any:
             _check_surrogates(source, number, value)
         source.at = end
         return value
+
+
+def _decode_noting(source: _Window) -> tuple[Any, int]:
+    """Decode the value at the window's place; note keys that stand twice if they are wanted."""
+    if source.repeated is None:
+        return _decode(source.text, source.at)
+    found: list[str] = []
+
+    def as_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) < len(pairs):
+            names = [name for name, _ in pairs]
+            found.extend(name for name in value if names.count(name) > 1)
+        return value
+
+    value, end = json.JSONDecoder(object_pairs_hook=as_dict).raw_decode(source.text, source.at)
+    source.repeated.extend(found)
+    return value, end
 
 
 def _check_surrogates(source: _Window, number: int, value: Any) -> None:

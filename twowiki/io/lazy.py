@@ -34,6 +34,8 @@ def lazy_names(package: str, file: str) -> LazyNames:
     def load(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if modules[name] == package:  # a package inside it, with names of its own
+            return import_module(f"{package}.{name}")
         return getattr(import_module(modules[name]), name)
 
     def listing() -> list[str]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from twowiki.errors import DataError
 from twowiki.io.arguments import argument_name
-from twowiki.io.files import check_writable, replaceable
+from twowiki.io.files import check_folder_name, check_writable, replaceable
 
 
 class NamedPath(NamedTuple):
@@ -66,6 +66,7 @@ def check_outputs(command: Any) -> None:
         _check_against_inputs(output, inputs)
         written += [output, *_further(output)]
     for folder in _named_paths(command, "output_folder"):
+        check_folder_name(folder.path)
         for read in inputs:
             if folder.clashes(read):
                 raise _clash(folder, read)

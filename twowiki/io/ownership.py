@@ -113,6 +113,11 @@ class OwnedFolder:
         self._remove(self.names())
         self._write([])
 
+    def remove(self) -> None:
+        """Remove everything that the mark lists, and the mark; `open_folder` then the folder."""
+        self._remove(self.names())
+        (self.path / MARK).unlink(missing_ok=True)
+
     def identify(self, command: str, identity: Mapping[str, Any]) -> None:
         """Note the command and what identifies its run."""
         self._write(self.names(), command=command, version=__version__, identity=dict(identity))
@@ -200,6 +205,9 @@ def open_folder(
             owned.clear()
         owned.identify(command, identity)
         yield owned
+    if not (folder / MARK).exists():
+        with suppress(OSError):  # it holds files of others
+            folder.rmdir()
 
 
 def check_owner(

@@ -27,6 +27,7 @@ import json
 import lzma
 import os
 import re
+import stat
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -64,6 +65,7 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _FAULTS = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError)
 _BLOCK = 1 << 20  # bytes unpacked at a time
 _MOST_TIMES = 250  # what a file may unpack to, in its own sizes; text of real data stays below 50
+MOST_BYTES = 4 << 30  # of a file that is read whole; predictions of all releases have 100 MB
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _AGAIN = "Download or write it again and compare its length"
 IDS = ("_id", "id")
@@ -118,6 +120,7 @@ def _opened(
     archive_path = outer if inner.startswith("zip://") else ""
     with ExitStack() as stack:
         stream: IO[bytes] = stack.enter_context(opener(archive_path or name, "rb"))
+        _check_no_device(stream)
         if not stream.seekable():  # a pipe
             stream = io.BytesIO(stream.read())
         if archive_path or _is_zip(_head(stream), name):
@@ -132,6 +135,17 @@ def _opened(
         head = _head(stream)
         unpack = next((unpack for magic, unpack in _OPEN.items() if head.startswith(magic)), None)
         yield (stream if unpack is None else stack.enter_context(unpack(stream, "rb"))), name
+
+
+def _check_no_device(stream: IO[bytes]) -> None:
+    """Raise for a device, which has no end; a terminal has one."""
+    try:
+        number = stream.fileno()
+        mode = os.fstat(number).st_mode
+    except (OSError, ValueError, AttributeError):  # it is no file of this machine
+        return
+    if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not os.isatty(number)):
+        raise DataError("is a device, not a file", remedy="Name a file")
 
 
 def _head(stream: IO[bytes], size: int = 6) -> bytes:
@@ -181,6 +195,7 @@ def read_records(
     choose: MemberChoice = only_member,
     columns: Collection[str] | None = None,
     empty_cell: str | None = "",
+    repeated: list[str] | None = None,
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield a file's records with their number, from 1, one at a time.
 
@@ -190,12 +205,14 @@ def read_records(
         choose: which member of a zip to read; by default its only data file.
         columns: the columns of Parquet to decode; others are None. By default all.
         empty_cell: what an empty cell of a table is.
+        repeated: of JSON, gets the keys that stand twice in the record that comes next.
 
     Raises:
         DataError: the file cannot be read to its end; whole records before the fault come first.
     """
     with _faults_at(path), _opened(path, opener, choose) as (stream, name):
-        yield from enumerate(_records(stream, name, columns, empty_cell), start=1)
+        records = _records(stream, name, columns, empty_cell, repeated)
+        yield from enumerate(records, start=1)
 
 
 def _records(
@@ -203,6 +220,7 @@ def _records(
     name: str,
     columns: Collection[str] | None = None,
     empty_cell: str | None = "",
+    repeated: list[str] | None = None,
 ) -> Iterator[dict[str, Any]]:
     delimiter = _delimiter(name)
     if delimiter is not None:
@@ -212,7 +230,7 @@ def _records(
     elif name.lower().endswith(".parquet") or _head(stream).startswith(_PARQUET):
         yield from _parquet_rows(stream, columns)
     else:
-        yield from read_json_records(stream)
+        yield from read_json_records(stream, repeated=repeated)
 
 
 def _parquet_rows(stream: IO[bytes], columns: Collection[str] | None) -> Iterator[dict[str, Any]]:
@@ -340,6 +358,10 @@ def _read_unpacked(path: str | PathLike[str], remedy: str) -> tuple[bytes, DataS
     if not place.is_file() and not place.is_fifo():
         problem = "is a folder, not a file" if place.is_dir() else "no such file"
         raise DataError(problem, file=path, remedy=remedy)
+    size = place.stat().st_size
+    if size > MOST_BYTES:
+        problem = f"has {size:,} bytes, and at most {MOST_BYTES:,} are read at once"
+        raise DataError(problem, file=path, remedy="Check that it is the right file, or split it")
     data, name = place.read_bytes(), str(path)
     source = DataSource(name, hashlib.sha256(data).hexdigest())
     stored = len(data)

@@ -56,6 +56,14 @@ def fingerprint_of(path: str | PathLike[str]) -> dict[str, Any]:
     return {"bytes": size, "sha256": digest.hexdigest(), "sampled": size > _WHOLE_FILE}
 
 
+def file_stamps(path: str | PathLike[str]) -> list[list[Any]]:
+    """Return name, size and time of a file, or of all files below a folder; [] if there is none."""
+    place = Path(path)
+    files = [place] if place.is_file() else (file for file in place.rglob("*") if file.is_file())
+    found = ((str(file.relative_to(place)), file.stat()) for file in files)
+    return sorted([name, one.st_size, one.st_mtime_ns] for name, one in found)
+
+
 def key_of(parts: Mapping[str, Any]) -> str:
     """Return a short name for everything that a result depends on."""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)

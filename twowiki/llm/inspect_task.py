@@ -9,6 +9,7 @@ their means (0-100), by question type too. `outputs_of` returns a log's outputs 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -29,18 +30,21 @@ from inspect_ai.solver import TaskState, generate
 from rich.markup import escape
 
 from twowiki.data.aliases import read_aliases
-from twowiki.data.schema import TWO_WIKI_TYPES, Example
+from twowiki.data.schema import HOTPOT_TYPES, TWO_WIKI_TYPES, Example
 from twowiki.data.sources import examples_of
 from twowiki.errors import DataError
 from twowiki.io.arguments import from_values
 from twowiki.llm.parsing import UNPARSED, parse_llm_output
-from twowiki.llm.prompts import FULL_CONTEXT, draw_shots, messages_for
+from twowiki.llm.prompts import FULL_CONTEXT, RETRIEVED, messages_for
+from twowiki.llm.shots import draw_shots
 from twowiki.metric.error_analysis import ErrorClassifier
-from twowiki.metric.gold import parse_gold
-from twowiki.metric.report import UNTYPED, metric_names
-from twowiki.metric.results import no_aliases
+from twowiki.metric.gold import parse_gold, record_of
+from twowiki.metric.parts import GoldForm
+from twowiki.metric.report import metric_names
+from twowiki.metric.results import UNTYPED, no_aliases
 from twowiki.metric.scoring import Scorer as JointScorer
 from twowiki.metric.settings import ScoreSettings
+from twowiki.retrieval.rankings import read_rankings, with_retrieved
 
 try:  # the one error that inspect-ai shows without a traceback
     from inspect_ai._util.error import PrerequisiteError
@@ -91,6 +95,8 @@ def two_wiki(
     shots_from: str | None = None,
     questions: int | None = None,
     seed: int = 0,
+    rankings: str | None = None,
+    paragraphs: int = 10,
     **options: Any,
 ) -> Task:
     """Ask a model the questions of a split.
@@ -100,11 +106,13 @@ def two_wiki(
         split: the split of it (default: validation, or the only one).
         config: the config of a folder or zip.
         aliases: the release's id_aliases.json.
-        form: closed-book, gold-context or full-context.
+        form: closed-book, gold-context, full-context, or retrieved (with rankings).
         shots: the number of demonstrations before each question.
         shots_from: where they come from, e.g. train.json.
         questions: the number of questions, from the first on.
         seed: of the demonstrations' choice.
+        rankings: what `twowiki retrieve` wrote, in place of each question's own context.
+        paragraphs: the largest number of retrieved paragraphs.
         options: further fields of `ScoreSettings`: version, matching, strict, unicode, ...
 
     Raises:
@@ -113,7 +121,12 @@ def two_wiki(
     examples = list(islice(examples_of(source, config, split), questions))
     if not examples:
         raise DataError("has no examples", file=source)
-    shown = _shots(shots, shots_from, config, seed)
+    shown, left_out = _shots(shots, shots_from, config, seed, examples)
+    if (rankings is None) == (form == RETRIEVED):
+        remedy = "Set both: -T form=retrieved -T rankings=FILE"
+        raise DataError("rankings belong to the form retrieved", field="form", remedy=remedy)
+    if rankings is not None:
+        examples = list(with_retrieved(examples, read_rankings(rankings), paragraphs))
     return Task(
         dataset=MemoryDataset(
             [sample_of(example, number, form, shown) for number, example in enumerate(examples, 1)],
@@ -121,9 +134,10 @@ def two_wiki(
             location=str(source),
         ),
         solver=generate(),
-        scorer=joint(aliases=aliases, options=options),
-        metadata={"form": form, "shots": shots, "source": str(source), "n": len(examples)},
-    )
+        scorer=joint_scorer(aliases=aliases, options=options),
+        metadata={"form": form, "shots": shots, "source": str(source), "n": len(examples),
+                  "shots_left_out": left_out},
+    )  # fmt: skip
 
 
 def _as_text(options: dict[str, Any]) -> dict[str, Any]:
@@ -131,12 +145,19 @@ def _as_text(options: dict[str, Any]) -> dict[str, Any]:
     return {name: str(value) if name == "version" else value for name, value in options.items()}
 
 
-def _shots(count: int, source: str | None, config: str | None, seed: int) -> Sequence[Example]:
+def _shots(
+    count: int, source: str | None, config: str | None, seed: int, asked_for: Sequence[Example]
+) -> tuple[Sequence[Example], list[str]]:
+    """Return the demonstrations, and the ids of those left out since they are asked."""
     if not count:
-        return ()
+        return (), []
     if not source:
         raise DataError("no demonstrations given", remedy="Name a file with -T shots_from=FILE")
-    return draw_shots(list(examples_of(source, config, "train")), count, seed)
+    pool = list(examples_of(source, config, "train"))
+    shots = draw_shots(pool, count, seed, asked_for=asked_for)
+    if shots.note:
+        print(f"warning: {shots.note}", file=sys.stderr)
+    return shots.chosen, shots.left_out
 
 
 def sample_of(example: Example, number: int, form: str, shots: Sequence[Example] = ()) -> Sample:
@@ -145,7 +166,7 @@ def sample_of(example: Example, number: int, form: str, shots: Sequence[Example]
     Args:
         example: the question.
         number: the sample's id; logs want numbers.
-        form: closed-book, gold-context or full-context.
+        form: one of `PROMPT_FORMS`.
         shots: demonstrations.
 
     Raises:
@@ -158,9 +179,11 @@ def sample_of(example: Example, number: int, form: str, shots: Sequence[Example]
         _MESSAGES[message["role"]](content=message["content"])
         for message in messages_for(example, form, shots)
     ]
-    gold = {name: getattr(example, name) for name in ("id", "type", "answer", "answer_id")}
+    fields = ("id", "type", "answer", "answer_id", "level")
+    gold = {name: getattr(example, name) for name in fields}
     for name in ("supporting_facts", "evidences", "evidences_id"):
-        gold[name] = [list(entry) for entry in getattr(example, name)]
+        value = getattr(example, name)
+        gold[name] = None if value is None else [list(entry) for entry in value]
     return Sample(input=chat, target=example.answer or "", id=number, metadata={"gold": gold})
 
 
@@ -172,10 +195,10 @@ def joint_means() -> Metric:
         ordered = sorted(scores, key=lambda one: str(one.sample_id).zfill(12))
         names = [name for name in (_value(ordered[0]) if ordered else ()) if name != _UNREAD]
         means: dict[str, float] = {name: _mean(ordered, name) for name in names}
-        for type_ in (*TWO_WIKI_TYPES, UNTYPED):
+        for type_ in dict.fromkeys((*TWO_WIKI_TYPES, *HOTPOT_TYPES, UNTYPED)):
             part = [one for one in ordered if _type_of(one) == type_]
             if part and len(part) < len(ordered):
-                means |= {f"{type_}_{name}": _mean(part, name) for name in BY_TYPE}
+                means |= {f"{type_}_{name}": _mean(part, name) for name in BY_TYPE if name in names}
         means[_UNREAD] = float(sum(_value(one)[_UNREAD] for one in ordered))
         return means
 
@@ -196,8 +219,8 @@ def _type_of(score: SampleScore) -> str:
     return gold.get("type") or UNTYPED
 
 
-@scorer(metrics=[joint_means()])
-def joint(aliases: str | None = None, options: dict[str, Any] | None = None) -> Scorer:
+@scorer(metrics=[joint_means()], name="joint")
+def joint_scorer(aliases: str | None = None, options: dict[str, Any] | None = None) -> Scorer:
     """Return the scorer of a model's output: answer, sentences, triples, and the three together.
 
     Args:
@@ -213,15 +236,21 @@ def joint(aliases: str | None = None, options: dict[str, Any] | None = None) -> 
     async def score(state: TaskState, target: Target) -> Score:
         parsed = parse_llm_output(state.output.completion)
         prediction = parsed.prediction
-        gold = parse_gold(state.metadata["gold"], int(state.sample_id) - 1)
+        number = int(state.sample_id) - 1
+        record = record_of(state.metadata["gold"], number)
+        gold, known = parse_gold(record, number), GoldForm.of_config(settings.config)
+        inner.adopt((known or GoldForm.of_record(record)).restricted(settings.parts))
         result = inner.score_example(prediction, gold)
         label = classifier.classify(prediction, gold, result)
-        metrics = {name: share * 100 for name, share in zip(names, result.metrics, strict=True)}
+        shares = zip(names, result.metrics, strict=True)
+        absent = inner.form.absent
+        metrics = {name: share * 100 for name, share in shares if name not in absent}
         errors = ", ".join(label.error_types)
         return Score(
             value={**metrics, _UNREAD: float(parsed.form == UNPARSED)},
             answer=parsed.answer,
-            explanation=f"read as {parsed.form}; {label.outcome}: {errors}",
+            explanation=f"read as {parsed.form}; {label.outcome}: {errors}"
+            + (f"; could not be read: {', '.join(parsed.unread)}" if parsed.unread else ""),
             metadata={
                 "outcome": label.outcome,
                 "error_types": list(label.error_types),

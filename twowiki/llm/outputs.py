@@ -10,7 +10,7 @@ without any text, are refused.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -19,13 +19,28 @@ from typing import Any
 from twowiki.data.fields import json_type
 from twowiki.errors import DataError
 from twowiki.io.records import DataSource, read_values
-from twowiki.llm.parsing import UNPARSED, ParsedOutput, parse_llm_output
+from twowiki.llm.answers import is_odd
+from twowiki.llm.parsing import (
+    MARKUP,
+    UNPARSED,
+    ParsedOutput,
+    last_message,
+    parse_llm_output,
+    parse_science_answer,
+)
 from twowiki.metric.gold import IN_MEMORY
 from twowiki.metric.predictions import PredictionSet
 
 ID_NAMES = ("id", "_id", "custom_id", "qid", "question_id")
-TEXT_NAMES = ("output", "text", "response", "completion", "generated_text", "content", "message",
-              "model_output", "raw", "body", "choices")  # fmt: skip
+TEXT_NAMES = ("output", "messages", "text", "response", "completion", "generated_text", "content",
+              "message", "model_output", "raw", "body", "choices", "generation", "prediction",
+              "outputs", "output_text", "result", "candidates", "parts")  # fmt: skip
+_ASIDE = ("reasoning", "thinking", "redacted_thinking")  # types of what is no answer
+_UNREAD = {
+    "supporting_facts": "with supporting sentences that could not be read",
+    "evidences": "with triples that could not be read",
+    MARKUP: "oddly read, with mark-up left in the answer",
+}
 _FORMAT = (
     'Write one object per line: {"id": "the question\'s id", "output": "the model\'s raw text"}'
 )
@@ -40,6 +55,47 @@ def read_llm_outputs(source: str | PathLike[str] | Iterable[Mapping[str, Any]]) 
     Raises:
         DataError: a record without an id, or no record with a text.
     """
+    outputs, origin, count = _raw_outputs(source)
+    parsed = {name: parse_llm_output(text) for name, text in outputs.items()}
+    predictions = {name: output.prediction for name, output in parsed.items()}
+    found = PredictionSet.of_typed(predictions, origin, count - len(outputs))
+    return replace(found, absent=(), notes=(reading_note(parsed),))
+
+
+def read_science_outputs(
+    source: str | PathLike[str] | Iterable[Mapping[str, Any]], gold: Collection[str]
+) -> tuple[dict[str, str], str]:
+    """Read the raw outputs of a model on ARC-DA.
+
+    Args:
+        source: a file, or records with an id and a text; the last record of an id counts.
+        gold: the gold's question ids.
+
+    Returns:
+        Answers by question id, and a note of how many were marked, how many not, how many empty.
+
+    Raises:
+        DataError: a record without an id, an unknown id, or no record with a text.
+    """
+    outputs, origin, _ = _raw_outputs(source)
+    unknown = [name for name in outputs if name not in gold]
+    if unknown:
+        problem = f"{len(unknown)} outputs for questions that the gold does not have: {unknown[0]}"
+        raise DataError(problem, file=origin.name, remedy="Is it the right split?")
+    marked = sum(parse_llm_output(text).is_marked for text in outputs.values())
+    answers = {name: parse_science_answer(text) for name, text in outputs.items()}
+    odd = [name for name, answer in answers.items() if is_odd(answer)]
+    empty = sum(not answer for answer in answers.values())
+    note = (
+        f"{len(outputs)} model outputs: {marked} with a marked answer, {empty} without any answer"
+    )
+    return answers, note + (f", {len(odd)} {_UNREAD[MARKUP]} (first: {odd[0]})" if odd else "")
+
+
+def _raw_outputs(
+    source: str | PathLike[str] | Iterable[Mapping[str, Any]],
+) -> tuple[dict[str, Any], DataSource, int]:
+    """Return the outputs by id, where they came from, and the number of records."""
     if isinstance(source, str | PathLike):
         path: Path | None = Path(source)
         values, origin = read_values(source)
@@ -51,10 +107,7 @@ def read_llm_outputs(source: str | PathLike[str] | Iterable[Mapping[str, Any]]) 
         outputs[_id_of(record, number, path)] = _text_of(record)
     if outputs and all(text is None for text in outputs.values()):
         raise DataError("no record has a model's text", file=path, remedy=_FORMAT)
-    parsed = {name: parse_llm_output(text) for name, text in outputs.items()}
-    predictions = {name: output.prediction for name, output in parsed.items()}
-    found = PredictionSet.of_typed(predictions, origin, len(records) - len(outputs))
-    return replace(found, absent=(), notes=(_note(parsed),))
+    return outputs, origin, len(records)
 
 
 def _id_of(record: Any, number: int, path: Path | None) -> str:
@@ -68,21 +121,34 @@ def _id_of(record: Any, number: int, path: Path | None) -> str:
     return name
 
 
-def _text_of(record: Any) -> Any:
-    """Return the model's text: the value under a known name, however deeply it is nested."""
-    for _ in range(8):
-        if isinstance(record, list):
-            record = record[0] if record else None
-        if not isinstance(record, Mapping):
-            return record
-        name = next((key for key in TEXT_NAMES if record.get(key) is not None), None)
-        if name is None:
-            return record if any(key in record for key in ("answer", "supporting_facts")) else None
-        record = record[name]
-    return None
+def _text_of(record: Any, depth: int = 8) -> Any:
+    """Return the model's text: the value under a known name, however deeply it is nested.
+
+    Of a list it is the last part of a message; of choices the first.
+    """
+    record = last_message(record)
+    if not depth or not isinstance(record, Mapping | list):
+        return record if depth else None
+    if isinstance(record, list):
+        kept = [one for one in record if not _is_aside(one)]
+        typed = [
+            one for one in kept if isinstance(one, Mapping) and ("type" in one or "text" in one)
+        ]
+        return _text_of(typed[-1] if typed else kept[0] if kept else None, depth - 1)
+    if record.get("tool_calls"):
+        return record
+    name = next((key for key in TEXT_NAMES if record.get(key) is not None), None)
+    if name is None:
+        known = ("answer", "supporting_facts", "arguments", "input")
+        return record if any(key in record for key in known) else None
+    return _text_of(record[name], depth - 1)
 
 
-def _note(parsed: Mapping[str, ParsedOutput]) -> str:
+def _is_aside(part: Any) -> bool:
+    return isinstance(part, Mapping) and (part.get("type") in _ASIDE or part.get("thought") is True)
+
+
+def reading_note(parsed: Mapping[str, ParsedOutput]) -> str:
     """Return how many outputs were parsed, by form."""
     forms = Counter(output.form for output in parsed.values())
     failed = [name for name, output in parsed.items() if output.form == UNPARSED]
@@ -93,8 +159,14 @@ def _note(parsed: Mapping[str, ParsedOutput]) -> str:
         "supporting sentences": sum(output.facts is None for output in parsed.values()),
         "triples": sum(output.triples is None for output in parsed.values()),
     }
-    without = ", ".join(f"{count} without {part}" for part, count in lacking.items() if count)
-    return (
-        f"{len(failed)} of {len(parsed)} model outputs could not be parsed{first}; "
-        f"read as {read or 'nothing'}" + (f"; {without}" if without else "")
+    notes = [f"{count} without {part}" for part, count in lacking.items() if count]
+    for part, problem in _UNREAD.items():
+        ids = [name for name, output in parsed.items() if part in output.unread]
+        notes += [f"{len(ids)} {problem} (first: {ids[0]})"] if ids else []
+    return "; ".join(
+        [
+            f"{len(failed)} of {len(parsed)} model outputs could not be parsed{first}",
+            f"read as {read or 'nothing'}",
+            *([", ".join(notes)] if notes else []),
+        ]
     )

@@ -1,66 +1,55 @@
 """The output of a language model as answer, supporting sentences and triples. Tolerant, pure.
 
-In: a model's text: JSON (fenced, in prose, single-quoted, cut off), or text with headings such as
-`Answer:`. Out: a `ParsedOutput` with the form that was found. Reasoning between <think> tags is
-skipped, and of several answers in one text the last one counts. What cannot be read is None,
-never guessed; nothing is raised.
+In: a model's text, in any form in which today's models mark what they answer: JSON, YAML, TOML
+(fenced, in prose, oddly quoted, cut off), tags and XML, boxes, calls of a tool, headings, "the
+answer is". Out: a `ParsedOutput` with the form that was found. Thinking and retrieved texts are
+skipped, and of several answers the last one counts. What cannot be read is None and named, never
+guessed; nothing is raised. An answer that nothing marks is taken only if it is all of the text.
 """
 
 from __future__ import annotations
 
-import ast
-import json
-import re
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import yaml
+
 from twowiki.data.schema import Prediction
-from twowiki.metric.normalization import as_index
+from twowiki.llm import text_marks
+from twowiki.llm.answers import answer_of_value, first_sentence, is_odd, plain_answer
+from twowiki.llm.entries import Entries, read_facts, read_triples
+from twowiki.llm.final_text import final_text, without_control
+from twowiki.llm.json_parts import parts_of_entries, parts_of_mapping
+from twowiki.llm.lenient_json import objects, read_json
+from twowiki.llm.part_names import ANSWER, FACTS, TRIPLES
+from twowiki.llm.tags import structure, tagged
 
 JSON, CUT, HEADINGS, BARE, UNPARSED = "json", "cut_json", "headings", "bare", "unparsed"
-_NAMES = {
-    "answer": ("answer", "final_answer", "finalanswer", "short_answer", "prediction"),
-    "facts": ("supporting_facts", "supporting_sentences", "supporting_fact", "sp", "supports",
-              "support", "facts"),
-    "triples": ("evidences", "evidence", "evidence_triples", "triples", "reasoning_triples"),
-}  # fmt: skip
-_PART = {name: part for part, names in _NAMES.items() for name in names}
-_FACT_NAMES = (
-    ("title", "paragraph", "document", "page"),
-    ("sent_id", "sentence_id", "sentence_index", "sentence", "index", "sent", "id"),
-)
-_TRIPLE_NAMES = (("subject", "head", "s", "fact"), ("relation", "predicate", "property", "r", "p"),
-                 ("object", "tail", "o", "entity", "value"))  # fmt: skip
-_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_END_OF_THINKING = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
-_HEADING = re.compile(
-    r"^[\s>#*_\-\d.]{0,8}(?P<name>[A-Za-z][A-Za-z _]{1,40}?)\s*[*_]{0,3}\s*:[ \t]*[*_]{0,3}"
-    r"(?P<rest>.*)$",
-    re.MULTILINE,
-)
-_ANSWER_IS = re.compile(r"\b(?:the|my) (?:final |short )?answer is:?\s+(.+)", re.IGNORECASE)
-_BULLET = re.compile(r"^\s*(?:[-*\u2022\u2013]|\d{1,3}[.)])\s+")
-_FACT = re.compile(
-    r"^(?P<title>.+?)\s*(?:[,:|#\u2013-]\s*(?:sentence|sent)?\.?\s*#?|[\[(]\s*(?:sentence|sent)?\.?\s*#?"
-    r"|\s(?:sentence|sent)\.?\s*#?)(?P<index>\d{1,2})\s*[\])]?[\s.,;\])]*$",
-    re.IGNORECASE,
-)
-_QUOTED = re.compile(r'"answer"\s*:\s*"((?:[^"\\]|\\.)*)"', re.IGNORECASE)
-_NO_MORE = re.compile(r",\s*(?=[}\]])")
+TAGS, BOXED, CALL, YAML, TOML = "tags", "boxed", "call", "yaml", "toml"
+MARKUP = "markup"
+_NAMES = {FACTS: "supporting_facts", TRIPLES: "evidences"}
+_MARKED, _STATED, _ALONE = 2, 1, 0
 _LONGEST_BARE = 12  # words of a text without any form that still counts as an answer
-_LONGEST_LINE = 500  # characters of a supporting sentence or a triple written as text
-_MOST_TRIES = 50  # opening braces in a text that do not open an object
-_LONGEST_OBJECT = 50_000  # characters of an object that is not valid JSON
+_LONGEST = 20_000  # characters of a mark that may hold others
+_DEEPEST = 3  # marks inside marks
 
 
 class ParsedOutput(NamedTuple):
-    """The parts of a model's output; None for a part that it leaves out."""
+    """The parts of a model's output; None for a part that it leaves out.
+
+    Attributes:
+        answer, facts, triples: the parts.
+        form: how the answer was marked.
+        unread: what was there and could not be read, in whole or in part (`supporting_facts`,
+            `evidences`), and `markup` if some is left in the answer.
+    """
 
     answer: str | None
     facts: list[tuple[Any, ...]] | None
     triples: list[tuple[Any, ...]] | None
     form: str
+    unread: tuple[str, ...] = ()
 
     @property
     def prediction(self) -> Prediction:
@@ -68,272 +57,280 @@ class ParsedOutput(NamedTuple):
         parts: tuple[Any, ...] = (self.answer, self.facts, self.triples)
         return Prediction(*parts)
 
+    @property
+    def is_marked(self) -> bool:
+        """Whether the answer, or that there is none, was marked as such."""
+        return self.form not in (BARE, UNPARSED)
+
+
+_NOTHING = ParsedOutput(None, None, None, UNPARSED)
+
 
 def parse_llm_output(text: Any) -> ParsedOutput:
     """Parse one output.
 
     Args:
-        text: the raw text, or an object that was parsed already.
+        text: the raw text, an object that was parsed already, or messages of a chat, of which the
+            last one of the assistant counts.
     """
-    if isinstance(text, Mapping):
-        found = _of_mapping(text, JSON)
-        return found or ParsedOutput(None, None, None, UNPARSED)
-    if not isinstance(text, str):
-        return ParsedOutput(None, None, None, UNPARSED)
-    reply = _END_OF_THINKING.split(_THINKING.sub(" ", text))[-1].strip()
-    found = _of_json(reply) or _of_headings(reply) or _of_bare(reply)
-    return found or ParsedOutput(None, None, None, UNPARSED)
-
-
-def _of_json(text: str) -> ParsedOutput | None:
-    """Parse the last object in the text that has a known field."""
-    last = None
-    for value in _objects(text):
-        last = _of_mapping(value, JSON) or last
-    if last is not None:
-        return last
-    quoted = _QUOTED.findall(text)
-    if not quoted:
-        return None
+    marks = _Marks()
     try:
-        answer = json.loads(f'"{quoted[-1]}"', strict=False)
-    except ValueError:
-        answer = quoted[-1]
-    return ParsedOutput(answer.strip(), None, None, CUT)
+        text = last_message(text) if isinstance(text, list | tuple | Mapping) else text
+        if isinstance(text, Mapping):
+            marks.offer_all(parts_of_mapping(text) or {}, 0, JSON)
+        elif isinstance(text, str):
+            reply = final_text(text)
+            first = text_marks.before_next_question(reply)
+            if first is not None:
+                marks.collect(first)
+            if not marks.best.get(ANSWER):
+                marks = _Marks()
+                marks.collect(reply)
+                if not marks.best and not marks.unread:
+                    marks.alone(reply if first is None else first)
+    except (ValueError, RecursionError):  # numbers too long to write, lists too deep
+        return _NOTHING
+    return marks.output()
 
 
-def _objects(text: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the outermost objects of a text, in order."""
-    decoder, at, tries = json.JSONDecoder(strict=False), text.find("{"), 0
-    while at >= 0 and tries < _MOST_TRIES:
-        value, end = None, None
+def last_message(completion: Any) -> Any:
+    """Return the text of the last message of the assistant; of a call of a tool, the message.
+
+    What is not a message, or a list of them, is returned as it is.
+    """
+    messages = completion if isinstance(completion, list | tuple) else [completion]
+    if not messages or not all(isinstance(one, Mapping) and "role" in one for one in messages):
+        return completion
+    if not any("content" in one or "tool_calls" in one for one in messages):
+        return completion
+    for message in reversed(messages):
+        if message["role"] in ("assistant", "model", "ai"):
+            content = message.get("content")
+            if isinstance(content, list | tuple):  # parts, of text and other things
+                parts = [one for one in content if isinstance(one, Mapping)]
+                texts = (one.get("text") for one in parts)
+                content = "".join(text for text in texts if isinstance(text, str))
+                calls = [one for one in parts if one.get("type") == "tool_use"]
+                content = content if content or not calls else calls[-1]
+            return content if content or "tool_calls" not in message else message
+    return None
+
+
+def parse_science_answer(output: Any) -> str:
+    """Return the short answer of an output to a science question; "" if it says none.
+
+    What is marked as the answer, or else the first line, for the prompt asks for nothing more.
+    """
+    parsed = parse_llm_output(output)
+    if parsed.is_marked or not isinstance(output := last_message(output), str):
+        return parsed.answer or ""
+    reply = text_marks.without_fences(without_control(final_text(output)))
+    lines = (line for line in reply.splitlines() if line.strip("*_`\"' \t"))
+    return (
+        plain_answer(text_marks.plain_line(next(lines, "").strip()).partition(" Question:")[0])
+        or ""
+    )
+
+
+class _Mark(NamedTuple):
+    """What a mark gives for a part: how much it counts, its form, its value."""
+
+    key: tuple[bool, int, int]
+    form: str
+    value: Any
+
+
+class _Marks:
+    """The marks of a text: for each part the one that counts, and what could not be read."""
+
+    def __init__(self) -> None:
+        self.best: dict[str, _Mark] = {}
+        self.unread: set[str] = set()
+
+    def offer(self, part: str, value: Any, at: int, form: str, rank: int = _MARKED) -> None:
+        """Take a value for a part if no better or later one is there."""
+        usable = True
+        if part != ANSWER:
+            entries = value if isinstance(value, Entries) else _entries(part, value)
+            usable, value = entries.items is not None, entries
+            if not usable and not entries.refused:
+                return
+        mark = _Mark((usable, rank, at), form, value)
+        if part not in self.best or mark.key >= self.best[part].key:
+            self.best[part] = mark
+
+    def offer_all(self, parts: Mapping[str, tuple[Any, int]], at: int, form: str) -> None:
+        """Take the parts of an object; a name of rank 0 is only a hint."""
+        for part, (value, rank) in parts.items():
+            if part != ANSWER:
+                self.offer(part, value, at, form)
+            elif rank or not isinstance(value, str):
+                self.offer(part, answer_of_value(value), at, form, _MARKED if rank else _STATED)
+            else:
+                self.nested(value, at, form, _STATED)
+
+    def nested(self, content: str, at: int, form: str, rank: int, depth: int = 1) -> None:
+        """Take what is marked inside a mark, or else its content as the answer."""
+        inner = _Marks()
+        if depth < _DEEPEST and len(content) < _LONGEST:
+            inner.collect(content, depth + 1)
+        if ANSWER not in inner.best:
+            found = read_json(content.strip()) if content.strip()[:1] in ("{", "[") else None
+            whole = found is not None and not content.strip()[found.end :].strip()
+            value = answer_of_value(found.value) if found and whole else None
+            value = value or plain_answer(content)
+            if rank != _STATED or value is None or len(value.split()) <= _LONGEST_BARE:
+                self.offer(ANSWER, value, at, form, rank)
+        for part, mark in inner.best.items():
+            taken = mark.form if mark.form in (JSON, CUT) else form
+            self.offer(part, mark.value, at, taken, max(rank, mark.key[1]))
+
+    def collect(self, text: str, depth: int = 0) -> None:
+        """Take all marks of a text."""
+        text = self._structured(text_marks.unescaped(text))
+        if "<" in text or "[" in text:
+            text = self._tags(text, depth)
+        for start, end, content in text_marks.calls(text):
+            self._call(content, start)
+            text = text_marks.masked(text, start, end)
+        for start, end, content in text_marks.boxed(text):
+            self.offer(ANSWER, plain_answer(content), start, BOXED)
+            text = text_marks.masked(text, start, end)
+        self._headings(text)
+        for at, statement, final in text_marks.statements(text):
+            answer = plain_answer(first_sentence(statement))
+            self.offer(ANSWER, answer, at, HEADINGS, _MARKED if final else _STATED)
+
+    def _structured(self, text: str) -> str:
+        """Take objects of JSON, or a text that is JSON, YAML or TOML as a whole."""
+        masked, loose = text, []
+        for at, read in objects(text) if "{" in text or "\uff5b" in text else ():
+            parts = parts_of_mapping(read.value)
+            if parts:
+                self.offer_all(parts, at, JSON if read.whole else CUT)
+                masked = text_marks.masked(masked, at, read.end)
+            elif parts is not None:
+                loose.append(read.value)
+        if masked is not text:
+            return without_control(masked)
+        text = without_control(text)
+        plain = text_marks.without_fences(text)
+        if plain[:1] in "[\uff3b" and (found := read_json(plain)) and isinstance(found.value, list):
+            parts = parts_of_entries(found.value)
+            self.offer_all(parts, 0, JSON if found.whole else CUT)
+            return "" if parts else text
+        if loose and plain[:1] == "{":
+            self.offer_all(parts_of_entries(loose), 0, JSON)
+        for form, block in text_marks.documents(text):
+            if self._document(form, block):
+                return ""
+        return text
+
+    def _document(self, form: str, block: str) -> bool:
+        """Take the parts of a text in YAML or TOML."""
         try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            end = _closing(text, at)
-            value = None if end is None else _leniently(text[at:end])
+            value = tomllib.loads(block) if form == TOML else yaml.load(block, _Loader)
+        except (ValueError, yaml.YAMLError, RecursionError):
+            return False
+        parts = parts_of_mapping(value) if isinstance(value, Mapping) else None
+        if parts:
+            self.offer_all({part: (None if value in ("null", "~", "") else value, rank)
+                            for part, (value, rank) in parts.items()}, 0, form)  # fmt: skip
+        return bool(parts)
+
+    def _tags(self, text: str, depth: int) -> str:
+        lists: dict[tuple[str, str], list[Any]] = {}
+        for tag in tagged(text):
+            outer, content = text, text_marks.unmasked(tag.content)
+            text = text_marks.masked(text, tag.start, tag.end)
+            if tag.part != ANSWER:
+                lists.setdefault((tag.part, tag.name.lower()), []).append(structure(content or ""))
+                values = lists[tag.part, tag.name.lower()]
+                self._entries_of_tags(tag.part, values, tag.start, tag.rank)
+            elif content is None and tag.rank:  # what is inside was taken already
+                continue
+            elif tag.rank or not self.best:
+                inner = content if tag.closed else (content or "").strip().split("\n")[0]
+                self.nested(inner or "", tag.start, TAGS, _MARKED if tag.rank else _STATED, depth)
+            else:
+                text = outer
+        return text
+
+    def _entries_of_tags(self, part: str, values: list[Any], at: int, rank: int) -> None:
+        """Take the entries of tags of one name: all of them if each has one, else the last."""
+        read = [_entries(part, value) for value in values]
+        single = len(read) > 1 and all(one.items and len(one.items) == 1 for one in read)
+        items = [item for one in read for item in one.items or ()]
+        entries = Entries(list(dict.fromkeys(items))) if single else read[-1]
+        self.offer(part, entries, at, TAGS, _MARKED if rank > 2 else _STATED)
+
+    def _call(self, content: str, at: int) -> None:
+        """Take the arguments of a call that ends the work, such as `finish(answer="X")`."""
+        found = read_json(content) if content[:1] in ("{", '"', "'", "\u201c") else None
+        if found is None and text_marks.ARGUMENTS.match(content):
+            found = read_json("{" + content + "}")
+        value = content if found is None else found.value
         if isinstance(value, Mapping):
-            yield value
-        else:
-            tries += 1
-        at = text.find("{", at + 1 if value is None or end is None else end)
+            parts = parts_of_mapping(value)
+            if parts:
+                self.offer_all(parts, at, CALL)
+            elif len(value) == 1:
+                self.offer(ANSWER, answer_of_value(value), at, CALL)
+        elif isinstance(value, str):
+            self.nested(value, at, CALL, _MARKED)
+
+    def _headings(self, text: str) -> None:
+        """Take `Answer: ...`, `Supporting facts:` and `Evidence:` with the lines that follow them.
+
+        A text whose lines under a heading cannot all be read may be YAML.
+        """
+        found = text_marks.headings(text)
+        lists = {at: _entries(part, text) for part, at, text, _ in found if part != ANSWER}
+        if any(entries.refused or entries.items is None for entries in lists.values()):
+            block = text[min(at for _, at, _, _ in found) :]
+            kept, other = dict(self.best), _Marks()
+            if other._document(YAML, block) and other.reads_all():
+                self.best = {**kept, **other.best}
+                return
+        for part, at, value, rank in found:
+            if part != ANSWER:
+                self.offer(part, lists[at], at, HEADINGS, _MARKED if rank > 2 else _STATED)
+            elif "\x00" not in value:
+                answer = plain_answer(value) if value.strip() else None
+                self.offer(ANSWER, answer, at, HEADINGS, _MARKED if rank else _STATED)
+
+    def reads_all(self) -> bool:
+        """Return whether every list was read without loss."""
+        return all(part == ANSWER or (mark.value.items is not None and not mark.value.refused)
+                   for part, mark in self.best.items())  # fmt: skip
+
+    def alone(self, text: str) -> None:
+        """Take a short text of one line as the answer."""
+        plain = text_marks.without_fences(text_marks.unescaped(without_control(text)))
+        lines = [line for line in plain.splitlines() if line.strip()]
+        if len(lines) == 1 and len(lines[0].split()) <= _LONGEST_BARE and "{" not in lines[0]:
+            answer = plain_answer(text_marks.plain_line(lines[0]))
+            if answer is not None:
+                self.offer(ANSWER, answer, 0, BARE, _ALONE)
+
+    def output(self) -> ParsedOutput:
+        """Return what was read."""
+        if not self.best:
+            return _NOTHING
+        answer = self.best.get(ANSWER)
+        form = (answer or next(iter(self.best.values()))).form
+        unread, lists = [], []
+        for part, name in _NAMES.items():
+            entries = self.best[part].value if part in self.best else Entries(None)
+            lists.append(entries.items)
+            unread += [name] if entries.refused else []
+        text = answer.value if answer else None
+        unread += [MARKUP] if text and form not in (JSON, YAML, TOML) and is_odd(text) else []
+        return ParsedOutput(text, lists[0], lists[1], form, tuple(unread))
 
 
-def _closing(text: str, start: int) -> int | None:
-    """Return the position after the brace that closes the one at `start`, quotes respected."""
-    depth, quote, at = 0, "", start
-    stop = min(len(text), start + _LONGEST_OBJECT)
-    while at < stop:
-        letter = text[at]
-        if quote:
-            if letter == "\\":
-                at += 1
-            elif letter == quote:
-                quote = ""
-        elif letter == '"':
-            quote = letter
-        elif letter in "{[":
-            depth += 1
-        elif letter in "}]":
-            depth -= 1
-            if depth == 0:
-                return at + 1
-        at += 1
-    return None
+_Loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
-def _leniently(text: str) -> Any:
-    """Parse an object with trailing commas, or one in Python's notation."""
-    try:
-        return json.loads(_NO_MORE.sub("", text), strict=False)
-    except (ValueError, RecursionError):
-        pass
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # odd escapes in the model's text
-            value = ast.literal_eval(text)
-            str(value)  # integers with more digits than Python writes are refused
-            return value
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return None
-
-
-def _of_mapping(value: Mapping[Any, Any], form: str) -> ParsedOutput | None:
-    parts: dict[str, Any] = {}
-    for name, entry in value.items():
-        plain = re.sub(r"[^a-z]+", "_", str(name).lower()).strip("_")
-        part = _PART.get(plain)
-        if part is not None and part not in parts:
-            parts[part] = entry
-    if not parts:
-        return None
-    try:
-        return ParsedOutput(
-            _answer(parts.get("answer")),
-            _entries(parts.get("facts"), _fact),
-            _entries(parts.get("triples"), _triple),
-            form,
-        )
-    except (ValueError, RecursionError):  # integers too long to write, lists too deep
-        return None
-
-
-def _answer(value: Any) -> str | None:
-    """Return an answer as text: booleans are yes and no, several answers are listed."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, str):
-        return value.strip()
-    if isinstance(value, int | float):
-        return str(value)
-    if isinstance(value, list | tuple) and value:
-        texts = [_answer(entry) for entry in value]
-        return None if None in texts else ", ".join(text for text in texts if text is not None)
-    return None
-
-
-def _entries(value: Any, read: Any) -> list[tuple[Any, ...]] | None:
-    """Parse each entry of a list, a text of lines, or a single entry."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        value = [line for line in value.splitlines() if line.strip()]
-    elif isinstance(value, Mapping):
-        value = [value]
-    if not isinstance(value, list | tuple):
-        return None
-    if value and all(isinstance(entry, str | int) for entry in value) and _is_one(value):
-        value = [value]
-    found = [read(entry) for entry in value]
-    return list(dict.fromkeys(entry for entry in found if entry is not None))
-
-
-def _is_one(value: Sequence[Any]) -> bool:
-    """Return whether a list is one fact or triple, `["Title", 0]` or `["s", "r", "o"]`."""
-    return (len(value) == 2 and isinstance(value[1], int)) or (
-        len(value) == 3 and not any(_separated(str(entry)) for entry in value)
-    )
-
-
-def _fact(entry: Any) -> tuple[Any, ...] | None:
-    """Parse a supporting sentence: a pair, an object, or a text (`Title, 0`, `Title [0]`)."""
-    if isinstance(entry, Mapping):
-        entry = _by_names(entry, _FACT_NAMES)
-    if isinstance(entry, list | tuple) and len(entry) == 2 and isinstance(entry[0], str):
-        index = as_index(entry[1])
-        return (entry[0], index) if isinstance(index, int) else None
-    if isinstance(entry, str) and len(entry) <= _LONGEST_LINE:
-        match = _FACT.match(_plain(entry))
-        if match:
-            return _unwrapped(match["title"]), int(match["index"])
-    return None
-
-
-def _triple(entry: Any) -> tuple[Any, ...] | None:
-    """Parse a triple: a list, an object, or a text (`(s, r, o)`, `s | r | o`, `s -> r -> o`)."""
-    if isinstance(entry, Mapping):
-        entry = _by_names(entry, _TRIPLE_NAMES)
-    if isinstance(entry, str) and len(entry) <= _LONGEST_LINE:
-        entry = _separated(_unwrapped(_plain(entry).strip(" <>."), quotes="").strip(" <>."))
-    if not isinstance(entry, list | tuple) or len(entry) != 3:
-        return None
-    texts = tuple(_answer(part) for part in entry)
-    return None if None in texts else texts
-
-
-def _separated(text: str) -> list[str] | None:
-    """Split a text in three, at the first separator that does so."""
-    for separator in (r"\s*\|\s*", r"\s*(?:-+>|\u2192|\t)\s*", r"\s*;\s*", r"\s*,\s+"):
-        parts = re.split(separator, text)
-        if len(parts) == 3 and all(parts):
-            return [_unwrapped(part, brackets="") for part in parts]
-    return None
-
-
-def _unwrapped(text: str, quotes: str = "\"'", brackets: str = "([") -> str:
-    """Drop marks around a text, but not those of a name: `(500) Days`, `Say "Farewell"`."""
-    before = None
-    while before != text and text:
-        before, text = text, text.strip(" \t*_")
-        first, last = text[:1], text[-1:]
-        if first and first in quotes and first == last and len(text) > 1:
-            doubled = text.startswith(2 * first) or text.endswith(2 * first)
-            text = text[1:-1] if text.count(first) == 2 or doubled else text
-        elif '"' in quotes and text.count('"') % 2 and '"' in (first, last):
-            text = text[1:] if first == '"' else text[:-1]
-        elif first and first in brackets:
-            end = _partner(text)
-            text = text[1 : end if end > 0 else None] if end in (-1, len(text) - 1) else text
-        elif last and last in brackets:
-            text = text[:-1]
-    return text
-
-
-def _partner(text: str) -> int:
-    """Return the position of the bracket that closes the first one; -1 if there is none."""
-    opening, closing = text[0], ")" if text[0] == "(" else "]"
-    depth = 0
-    for position, letter in enumerate(text):
-        depth += (letter == opening) - (letter == closing)
-        if depth == 0:
-            return position
-    return -1
-
-
-def _by_names(entry: Mapping[str, Any], names: Sequence[Sequence[str]]) -> list[Any] | None:
-    low = {str(name).lower(): value for name, value in entry.items()}
-    values = [next((low[name] for name in group if name in low), None) for group in names]
-    return None if None in values else values
-
-
-def _plain(line: str) -> str:
-    """Drop a bullet and emphasis from a line."""
-    return _BULLET.sub("", line).strip().strip("*_`").strip()
-
-
-def _of_headings(text: str) -> ParsedOutput | None:
-    """Parse `Answer: ...`, `Supporting facts:` and `Evidence:` with the lines that follow them."""
-    parts: dict[str, list[str]] = {}
-    current = None
-    for line in text.splitlines():
-        match = _HEADING.match(line)
-        plain = re.sub(r"[^a-z]+", "_", match["name"].lower()).strip("_") if match else ""
-        part = _PART.get(plain)
-        if match and part:
-            parts[part], current = [match["rest"]], part
-        elif current:
-            parts[current].append(line)
-    if "answer" not in parts:
-        stated = _ANSWER_IS.findall(text)
-        if stated:
-            parts["answer"] = [stated[-1].rstrip(". ")]
-    if not parts:
-        return None
-    lines = [line for line in parts.get("answer", ()) if line.strip()]
-    return ParsedOutput(
-        _plain(lines[0]).strip("\"'") if lines else None,
-        _lines(parts.get("facts"), _fact),
-        _lines(parts.get("triples"), _triple),
-        HEADINGS,
-    )
-
-
-def _lines(lines: Sequence[str] | None, read: Any) -> list[tuple[Any, ...]] | None:
-    """Parse the lines under a heading; a list in JSON is parsed as such."""
-    if lines is None:
-        return None
-    joined = "\n".join(lines).strip()
-    if joined.startswith("["):
-        try:
-            return _entries(json.JSONDecoder(strict=False).raw_decode(joined)[0], read)
-        except (ValueError, RecursionError):
-            pass
-    return _entries(joined, read)
-
-
-def _of_bare(text: str) -> ParsedOutput | None:
-    """Return a short text of one line as the answer."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) != 1 or len(lines[0].split()) > _LONGEST_BARE or "{" in lines[0]:
-        return None
-    return ParsedOutput(_plain(lines[0]).strip("\"'").rstrip("."), None, None, BARE)
+def _entries(part: str, value: Any) -> Entries:
+    return read_facts(value) if part == FACTS else read_triples(value)

@@ -1,19 +1,16 @@
 """Questions as prompts for a language model that was not trained on them. Pure.
 
 In: examples of 2WikiMultiHopQA, or science questions of ARC-DA. Out: prompts, as chat messages or
-as one text. Those of 2WikiMultiHopQA come in three forms and ask for the JSON that `parsing`
+as one text. Those of 2WikiMultiHopQA come in four forms and ask for the JSON that `parsing`
 reads: answer, supporting sentences, triples; the question's id is never shown, for it reveals the
-type. Science questions ask for the answer alone, which `parse_science_answer` takes out of a
-chatty reply. Demonstrations are solved questions, shown first.
+type. Science questions ask for the answer alone. Demonstrations are solved questions, shown first.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
-from random import Random
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from twowiki.arc_da.schema import Question
 from twowiki.data.relations import RELATIONS
@@ -21,15 +18,23 @@ from twowiki.data.schema import Example, Paragraph, gold_paragraphs
 from twowiki.errors import DataError
 
 Messages = list[dict[str, str]]
-_Shot = TypeVar("_Shot", Example, Question)
 
 CLOSED_BOOK, GOLD_CONTEXT, FULL_CONTEXT = "closed-book", "gold-context", "full-context"
-PROMPT_FORMS = (CLOSED_BOOK, GOLD_CONTEXT, FULL_CONTEXT)
+RETRIEVED = "retrieved"  # the context is what a retriever found
+PROMPT_FORMS = (CLOSED_BOOK, GOLD_CONTEXT, FULL_CONTEXT, RETRIEVED)
+_NUMBERED = "Each sentence stands after its number within its paragraph, from 0."
+_IN_CONTEXT = (
+    "Answer the question from the paragraphs below. It takes facts from two or more of them to "
+    f"answer it. {_NUMBERED}"
+)
 _TASK = {
-    False: "Answer the question from what you know. It takes two or more facts about different "
-    "things to answer it.",
-    True: "Answer the question from the paragraphs below. It takes facts from two or more of them "
-    "to answer it. Each sentence stands after its number within its paragraph, from 0.",
+    CLOSED_BOOK: "Answer the question from what you know. It takes two or more facts about "
+    "different things to answer it.",
+    GOLD_CONTEXT: _IN_CONTEXT,
+    FULL_CONTEXT: _IN_CONTEXT,
+    RETRIEVED: "Answer the question from the paragraphs below. They were retrieved for it: it "
+    "takes facts from two or more of them to answer it, and one that is needed may be missing. "
+    f"{_NUMBERED}",
 }
 _SHAPE = {
     "answer": "the answer alone: a name, a date, yes or no",
@@ -48,7 +53,8 @@ def instructions(form: str) -> str:
 
     Args:
         form: closed-book (no paragraphs, and no supporting sentences in the reply), gold-context
-            (the paragraphs that are needed) or full-context (all paragraphs).
+            (the paragraphs that are needed), full-context (all paragraphs) or retrieved (the
+            context is what a retriever found).
     """
     if form not in PROMPT_FORMS:
         raise DataError(f"unknown form {form!r}", remedy=f"It is one of {', '.join(PROMPT_FORMS)}")
@@ -58,7 +64,7 @@ def instructions(form: str) -> str:
     }
     relations = ", ".join(RELATIONS.values())
     return (
-        f"{_TASK[with_context]}\n\nReply with one JSON object and nothing else:\n"
+        f"{_TASK[form]}\n\nReply with one JSON object and nothing else:\n"
         f"{json.dumps(shape)}\n\n{_FACTS if with_context else ''}{_TRIPLES.format(relations)}"
     )
 
@@ -72,9 +78,9 @@ def question_text(example: Example, form: str) -> str:
 def _paragraphs(example: Example, form: str) -> Sequence[Paragraph]:
     if form == CLOSED_BOOK:
         return ()
-    if form == FULL_CONTEXT:
+    if form in (FULL_CONTEXT, RETRIEVED):
         return example.context
-    if not example.supporting_facts:
+    if not (example.supporting_facts or example.supporting_paragraphs):
         raise DataError(
             "gold-context needs the supporting facts, and this record has none",
             record=example.id,
@@ -92,9 +98,10 @@ def _paragraph_text(paragraph: Paragraph) -> str:
 def gold_reply(example: Example, form: str) -> str:
     """Return the gold as the reply that the prompt asks for (for demonstrations)."""
     reply: dict[str, Any] = {"answer": example.answer}
-    if form != CLOSED_BOOK:
+    if form != CLOSED_BOOK and example.supporting_facts is not None:
         reply["supporting_facts"] = [list(fact) for fact in example.supporting_facts]
-    reply["evidences"] = [list(triple) for triple in example.evidences]
+    if example.evidences is not None:
+        reply["evidences"] = [list(triple) for triple in example.evidences]
     return json.dumps(reply, ensure_ascii=False)
 
 
@@ -103,7 +110,7 @@ def messages_for(example: Example, form: str, shots: Sequence[Example] = ()) -> 
 
     Args:
         example: the question.
-        form: closed-book, gold-context or full-context.
+        form: one of `PROMPT_FORMS`.
         shots: examples whose gold is shown first.
     """
     solved = [(question_text(shot, form), gold_reply(shot, form)) for shot in shots]
@@ -125,38 +132,10 @@ def _chat(task: str, solved: Iterable[tuple[str, str]], question: str) -> Messag
     return [*chat, {"role": "user", "content": question}]
 
 
-def draw_shots(examples: Sequence[Example], count: int, seed: int) -> list[Example]:
-    """Return demonstrations that have gold, of as many different types as there are."""
-    order = _shuffled_gold(examples, count, seed)
-    seen: dict[str | None, int] = {}
-    turns: list[tuple[int, int]] = []
-    for position, example in enumerate(order):
-        turns.append((seen.get(example.type, 0), position))
-        seen[example.type] = seen.get(example.type, 0) + 1
-    return [order[position] for _, position in sorted(turns)[:count]]
-
-
-def _shuffled_gold(
-    pool: Sequence[_Shot], count: int, seed: int, size: int | None = None
-) -> list[_Shot]:
-    known = [one for one in pool if one.has_gold]
-    if count > len(known):
-        problem = f"{count} demonstrations requested, but only {len(known)} questions have gold"
-        raise DataError(problem, remedy="Use fewer, or another file of demonstrations")
-    return Random(f"{seed}:shots").sample(known, len(known) if size is None else size)
-
-
 SCIENCE_INSTRUCTION = (
     "Answer each science question with the answer alone: a few words, no full sentence, no "
     "explanation."
 )
-_THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
-_PREFIX = re.compile(
-    r"^(?:[-*\u2022]\s+|(?:the |my |final |short )*answer(?: is)?\s*[:\-]?\s+"
-    r"|(?:the |my |final |short )*answer\s*[:\-]\s*)",
-    re.IGNORECASE,
-)
-_MARKS = "*_`\"' \u201c\u201d"
 
 
 class ScienceQuestion(NamedTuple):
@@ -183,24 +162,6 @@ def science_prompt(question: ScienceQuestion, shots: Sequence[ScienceQuestion] =
     """Return the same as one text that the answer follows, for models without a chat form."""
     solved = [f"{shot.text}\nAnswer: {_flat(shot.answer)}" for shot in shots]
     return "\n\n".join([SCIENCE_INSTRUCTION, *solved, f"{question.text}\nAnswer:"])
-
-
-def parse_science_answer(output: str) -> str:
-    """Return the short answer of a model's output: its first line, without an introduction."""
-    lines = map(_flat, _THINKING.sub(" ", output).splitlines())
-    line = next((one for one in lines if one.strip(_MARKS)), "")
-    line = line.partition(" Question:")[0].strip(_MARKS)
-    line = _PREFIX.sub("", line, count=1).strip(_MARKS)
-    return line[:-1].rstrip() if line.endswith(".") and not line.endswith("..") else line
-
-
-def draw_science_shots(questions: Sequence[Question], count: int, seed: int) -> list[Question]:
-    """Return demonstrations, the same for every question.
-
-    Raises:
-        DataError: fewer questions have a gold answer.
-    """
-    return _shuffled_gold(questions, count, seed, size=count)
 
 
 def shortest_answer(question: Question) -> str:

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from twowiki.data.amendments import Amendments
 from twowiki.data.schema import Prediction
 from twowiki.metric.gold import GoldReader, sentence_count
 from twowiki.metric.normalization import as_index
+from twowiki.metric.parts import part_of_field
 from twowiki.metric.predictions import BLOCKS, EXPECTED, PredictionSet
 from twowiki.metric.results import ExampleResult, Gold
 from twowiki.metric.settings import ScoreSettings
@@ -95,8 +97,11 @@ def collect_warnings(
     gold: GoldReader,
     results: Sequence[ExampleResult],
     extra: Sequence[str],
+    blank: Sequence[str],
     *,
     aliases: bool,
+    parts: Sequence[str],
+    amendments: Amendments | None = None,
 ) -> Iterator[str]:
     """Yield the report's warnings but for those about values.
 
@@ -106,19 +111,35 @@ def collect_warnings(
         gold: the gold that was scored, read to its end.
         results: the scored examples.
         extra: the predicted ids that are not in the gold.
+        blank: the ids of scored examples without a gold answer.
         aliases: whether aliases were given.
+        parts: those that are scored.
+        amendments: of the gold, applied.
     """
     yield from predictions.notes
-    yield from _about_coverage(predictions, results, extra)
-    yield from _about_gold(settings, gold, results, aliases)
+    yield from _about_coverage(predictions, results, extra, parts)
+    if amendments is not None and amendments.unused:
+        unused = counted(len(amendments.unused), "amendment")
+        yield f"{unused} of records that were not scored (first: {amendments.unused[0]})"
+    if blank:
+        yield (
+            f"{counted(len(blank), 'gold record')} without an answer (first: {blank[0]}), scored "
+            "as an empty text, as in the official evaluator; a subset of ids (--subset) leaves "
+            "them out"
+        )
+    yield from _about_gold(settings, gold, results, aliases, parts)
     yield from _about_matching(results)
 
 
 def _about_coverage(
-    predictions: PredictionSet, results: Sequence[ExampleResult], extra: Sequence[str]
+    predictions: PredictionSet,
+    results: Sequence[ExampleResult],
+    extra: Sequence[str],
+    parts: Sequence[str],
 ) -> Iterator[str]:
     for block in predictions.absent:
-        yield (f'the predictions have no "{block}": it and joint are 0 throughout. {EXPECTED}')
+        if block in parts:
+            yield f'the predictions have no "{block}": it and joint are 0 throughout. {EXPECTED}'
     missing = [result for result in results if result.missing]
     if missing:
         counts = {block: sum(block in one.missing for one in missing) for block in BLOCKS}
@@ -137,13 +158,19 @@ def _about_coverage(
 
 
 def _about_gold(
-    settings: ScoreSettings, gold: GoldReader, results: Sequence[ExampleResult], aliases: bool
+    settings: ScoreSettings,
+    gold: GoldReader,
+    results: Sequence[ExampleResult],
+    aliases: bool,
+    parts: Sequence[str],
 ) -> Iterator[str]:
     ids = [result.id for result in results]
     if len(set(ids)) < len(ids):
         repeated = counted(len(ids) - len(set(ids)), "gold record")
         yield f"{repeated} with a repeated id; each counts, as in the official evaluator"
     for field_name, count in gold.lacking.items():
+        if count == gold.count and part_of_field(field_name) not in parts:
+            continue
         yield f"{counted(count, 'gold record')} without {field_name!r}, which is taken as empty"
     if settings.version == "1.0":
         if aliases:

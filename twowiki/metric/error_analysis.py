@@ -156,11 +156,15 @@ class ErrorClassifier:
 
     def classify(self, prediction: Prediction, gold: Gold, result: ExampleResult) -> ErrorLabel:
         """Return the outcome and the error types of an example."""
-        if len(result.missing) == len(prediction):
+        if len(result.missing) == len(self._scorer.form.parts):
             return ErrorLabel("no_prediction", ())
         answer = result.metrics[0] == 1.0
+        parts = self._scorer.form.parts  # a part that the gold lacks is not wrong
+        answer = answer or "answer" not in parts
         facts = result.metrics[4] == 1.0 or not (prediction[1] or gold.supporting_facts)
+        facts = facts or "sp" not in parts
         triples = result.metrics[8] == 1.0 or not (prediction[2] or gold.evidences)
+        triples = triples or "evidence" not in parts
         errors = []
         if not answer:
             errors += self._answer_errors(prediction.answer, gold, result)

@@ -14,9 +14,17 @@ from typing import Any
 import msgspec
 
 from twowiki.data.fields import FACT_NAMES, TRIPLE_ID_NAMES, TRIPLE_NAMES, json_type, listed
-from twowiki.data.schema import TWO_WIKI_TYPES, Example
+from twowiki.data.layouts import check_gold_names, layout_of
+from twowiki.data.schema import (
+    HOTPOT_TYPES,
+    LAYOUT_CONFIG,
+    TWO_WIKI_TYPES,
+    Example,
+    parse_record,
+)
 from twowiki.errors import DataError
 from twowiki.io.records import DataSource
+from twowiki.metric.parts import GoldForm
 from twowiki.metric.results import Gold
 
 IN_MEMORY = "in memory"
@@ -49,6 +57,14 @@ class GoldRecord(msgspec.Struct, gc=False):
     evidences_id: Any = None
     question: msgspec.Raw = _ABSENT
     context: msgspec.Raw = _ABSENT
+    level: Any = None
+    answer_aliases: Any = None
+    paragraphs: msgspec.Raw = _ABSENT  # of another tool's layout
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing else of the record can matter: it has an answer, and is the release's."""
+        return self.answer is not msgspec.UNSET and self.paragraphs is _ABSENT
 
 
 class GoldReader:
@@ -61,8 +77,10 @@ class GoldReader:
         records: `GoldRecord` structs, mappings or examples.
         source: where they come from.
         labels: the names behind a `type` that is a number.
+        form: the parts that the gold has; None: the first record shows them.
 
     Attributes:
+        form: as above, known when the first record was read.
         count: the number of records read so far.
         ids: their ids, in order.
         lacking: by field, the number of records that do not have it at all.
@@ -74,39 +92,43 @@ class GoldReader:
         records: Iterable[Any],
         source: DataSource = DataSource(IN_MEMORY, ""),  # noqa: B008
         labels: Sequence[str] = TWO_WIKI_TYPES,
+        form: GoldForm | None = None,
     ) -> None:
-        self.source = source
+        self.source, self.form = source, form
         self.records, self._labels = records, labels
         self.count = 0
         self.ids: dict[str, None] = {}
         self.lacking: dict[str, int] = {}
         self.has_ids = False
-        self._hidden, self._blank = 0, True
+        self._blank = 0
 
     def __iter__(self) -> Iterator[tuple[Gold, GoldRecord | Example]]:
+        shown, whole = self.form is None, True
         for record in self.records:
-            if type(record) is GoldRecord:
-                raw: GoldRecord | Example = record
-                gold = parse_gold(record, self.count, self._labels)
-            elif isinstance(record, Example):
-                raw, gold = record, Gold.of(record)
+            typed = isinstance(record, GoldRecord | Example)
+            raw: GoldRecord | Example = record if typed else record_of(record, self.count)
+            if self.form is None:
+                self.form = GoldForm.of_record(raw)
+                whole = self.form == GoldForm()
+                if self.form.hotpotqa and tuple(self._labels) == TWO_WIKI_TYPES:
+                    self._labels = HOTPOT_TYPES
+            if isinstance(raw, Example):
+                gold = Gold.of(raw)
             else:
-                raw = _record_of(record, self.count)
                 gold = parse_gold(raw, self.count, self._labels)
             self.count += 1
             self.ids[gold.id] = None
+            if shown and not whole:
+                self.form.check(gold)
             if raw.answer is _UNSET or raw.evidences is _UNSET or raw.supporting_facts is _UNSET:
                 self._count_lacking(raw)
-            if raw.answer is None or raw.answer is _UNSET:
-                self._hidden += 1
-            elif gold.answer or gold.supporting_facts or gold.evidences or raw.question is _ABSENT:
-                self._blank = False
+            self._blank += is_blank(gold, raw)
             if gold.answer_id or gold.evidences_id:
                 self.has_ids = True
             yield gold, raw
         if not self.count:
             raise DataError("the gold has no record", remedy="Use a split with at least one")
-        if self._hidden == self.count or (self._blank and not self._hidden):
+        if self._blank == self.count:
             raise DataError(HIDDEN_GOLD)
 
     def _count_lacking(self, raw: GoldRecord | Example) -> None:
@@ -115,13 +137,24 @@ class GoldReader:
                 self.lacking[name] = self.lacking.get(name, 0) + 1
 
 
-def is_hidden(record: GoldRecord | Example) -> bool:
-    """Return whether a record has no gold answer."""
-    return record.answer is None or record.answer is _UNSET
+def is_blank(gold: Gold, record: GoldRecord | Example) -> bool:
+    """Return whether a record has no gold answer, or an empty one.
+
+    Both are one thing: rows of the data set have None where a file has an empty text. Among records
+    with gold they are scored as an empty text, as the evaluators do, with a warning. An empty text
+    counts as an answer only in bare records without the question, which the evaluators take too.
+    """
+    if record.answer is None or record.answer is _UNSET:
+        return True
+    return not gold.answer and record.question is not _ABSENT
 
 
-def _record_of(record: Any, number: int) -> GoldRecord:
-    """Return what scoring needs of a mapping (or anything that turns into one)."""
+def record_of(record: Any, number: int) -> GoldRecord | Example:
+    """Return what scoring needs of a mapping; of another tool's layout the whole example.
+
+    Raises:
+        DataError: it is not a mapping, or its gold is under a name that is not read.
+    """
     if hasattr(record, "_asdict"):
         record = record._asdict()
     if type(record) is not dict and not isinstance(record, Mapping):
@@ -136,6 +169,9 @@ def _record_of(record: Any, number: int) -> GoldRecord:
         return GoldRecord(record_id, None, type_, answer, answer_id, facts, triples, ids, *rest)
     except KeyError:
         pass
+    if layout_of(record) is not None:
+        return parse_record(record, LAYOUT_CONFIG)
+    _check_gold_names(record)
     get, unset = record.get, msgspec.UNSET
     return GoldRecord(
         get("_id"),
@@ -148,11 +184,23 @@ def _record_of(record: Any, number: int) -> GoldRecord:
         get("evidences_id"),
         get("question", _ABSENT),
         get("context", _ABSENT),
+        get("level"),
+        answer_aliases=get("answer_aliases"),
     )
 
 
+def _check_gold_names(record: Mapping[str, Any]) -> None:
+    try:
+        check_gold_names(record)
+    except DataError as error:
+        record_id = record.get("_id", record.get("id"))
+        raise error.of(None if record_id is None else str(record_id)) from None
+
+
 def parse_gold(
-    record: GoldRecord | Mapping[str, Any], number: int, labels: Sequence[str] = TWO_WIKI_TYPES
+    record: GoldRecord | Example | Mapping[str, Any],
+    number: int,
+    labels: Sequence[str] = TWO_WIKI_TYPES,
 ) -> Gold:
     """Return the gold of one record.
 
@@ -161,7 +209,9 @@ def parse_gold(
         number: its position, for errors.
         labels: the names behind a `type` that is a number.
     """
-    raw = record if isinstance(record, GoldRecord) else _record_of(record, number)
+    raw = record if isinstance(record, GoldRecord | Example) else record_of(record, number)
+    if isinstance(raw, Example):
+        return Gold.of(raw)
     record_id = raw.official_id if raw.official_id is not None else raw.id
     if type(record_id) is not str:
         raise _id_error(raw, record_id, number)
@@ -176,6 +226,7 @@ def parse_gold(
             raw.type if raw.type is None else _type_of(raw.type, labels),
             raw.answer_id if type(raw.answer_id) is str else None,
             ids if _official(ids) else _entries(ids, "evidences_id", TRIPLE_ID_NAMES),
+            raw.answer_aliases or (),
         )
     except DataError as error:
         raise DataError(

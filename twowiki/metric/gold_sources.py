@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from twowiki.data.fields import json_type
-from twowiki.data.schema import HOTPOT_TYPES, RELEASES, TWO_WIKI_TYPES
+from twowiki.data.schema import HOTPOT_CONFIG, HOTPOT_TYPES, RELEASES, TWO_WIKI_TYPES
 from twowiki.data.sources import read_raw
-from twowiki.data.splits import find_splits, guess_config, split_of
+from twowiki.data.splits import find_splits, guess_config, split_named, split_of
 from twowiki.errors import DataError
 from twowiki.io.files import sha256_of
 from twowiki.io.records import DataSource, class_labels, read_values, sniff
 from twowiki.metric.gold import IN_MEMORY, GoldReader, GoldRecord
+from twowiki.metric.parts import HOTPOT_FORM, GoldForm
 
 GoldSource = str | PathLike[str] | Iterable[Any] | Mapping[str, Any]
 _Records = tuple[Sequence[str], Iterable[Any], DataSource]
@@ -30,7 +31,7 @@ _TELLING = tuple(name for name in RELEASES if name != "data")  # many folders ar
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 _ORDER = "The order is PREDICTIONS GOLD [ALIASES]; gold is a JSON array or lines of records"
 _NEEDED = ("id", "type", "answer", "answer_id", "supporting_facts", "evidences", "evidences_id",
-           "question", "context", "_id")  # fmt: skip
+           "question", "context", "_id", "level", "answer_aliases")  # fmt: skip
 
 
 def open_gold(
@@ -53,7 +54,12 @@ def open_gold(
         DataError: no such data; and while it is read, a malformed record or hidden gold.
     """
     labels, records, origin = _find_records(source, config, split, largest_held)
-    return GoldReader(records, origin, labels)
+    form = GoldForm.of_config(config)
+    if form is None and (origin.config == HOTPOT_CONFIG or tuple(labels) == HOTPOT_TYPES):
+        form = HOTPOT_FORM
+    if form == HOTPOT_FORM and tuple(labels) == TWO_WIKI_TYPES:
+        labels = HOTPOT_TYPES
+    return GoldReader(records, origin, labels, form)
 
 
 def _find_records(
@@ -94,8 +100,11 @@ def _of_path(
             read_raw(path),
             DataSource(str(source), sha256_of(path), config, split),
         )
-    records, origin = read_values(path, record=GoldRecord)  # contexts stay undecoded
+    kept = GoldRecord if path.is_file() else Any  # contexts stay undecoded; a pipe is read once
+    records, origin = read_values(path, record=kept)
     records = [records] if isinstance(records, Mapping) else records
+    if path.is_file() and not all(type(one) is GoldRecord and one.is_whole for one in records):
+        records = read_raw(path)  # whatever else they have is looked at
     named, folder = split_of(path), path.resolve().parent.name
     config = config or (folder if folder in _TELLING else None)
     origin = origin._replace(config=config, split=split or (named.split if named else None))
@@ -138,6 +147,7 @@ def _choose(splits: Mapping[str, Any], split: str | None, where: str) -> str:
     """Return the split that is named, else validation, else the only one."""
     if split is None:
         split = "validation" if "validation" in splits or len(splits) != 1 else next(iter(splits))
+    split = split if split in splits else split_named(split)
     if split not in splits:
         problem = f"no split {split!r}; there are {', '.join(map(str, splits)) or 'none'}"
         raise DataError(problem, file=where, remedy="Name one of these with `split`")
@@ -168,6 +178,8 @@ def _of_dataset(dataset: Any) -> _Records:
     origin = DataSource(IN_MEMORY, "", getattr(info, "config_name", None), split)
     if not features or not hasattr(dataset, "with_format") or not hasattr(dataset, "num_rows"):
         return labels, iter(dataset), origin
+    if not _has_release_columns(dataset.column_names):
+        return labels, iter(dataset), origin
     names = [name for name in dataset.column_names if name in _NEEDED]
     table = dataset.select_columns(names).with_format("arrow")[:]
     return labels, _rows_of(table), origin
@@ -181,6 +193,9 @@ def _of_parquet(files: Sequence[Path], origin: DataSource) -> _Records:
     for file in files:
         try:
             opened = pyarrow.parquet.ParquetFile(file)
+            if not _has_release_columns(opened.schema_arrow.names):
+                raws = (raw for path in files for raw in read_raw(path))
+                return TWO_WIKI_TYPES, raws, origin
             names = [name for name in opened.schema_arrow.names if name in _NEEDED]
             tables.append(opened.read(columns=names))
         except pyarrow.ArrowException as error:
@@ -188,6 +203,11 @@ def _of_parquet(files: Sequence[Path], origin: DataSource) -> _Records:
             raise DataError(problem, file=file, remedy="Write or download it again") from None
     labels = _labels_in(tables[0].schema.metadata)
     return labels, (row for table in tables for row in _rows_of(table)), origin
+
+
+def _has_release_columns(names: Sequence[str]) -> bool:
+    """Return whether a table has the columns of a release; another tool's is read as a whole."""
+    return "answer" in names and "paragraphs" not in names
 
 
 def _labels_in(metadata: Mapping[bytes, bytes] | None) -> Sequence[str]:

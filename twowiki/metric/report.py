@@ -5,8 +5,7 @@ and the names of the columns. Out:
 
 - `summarize`: the number of rows, the means as percentages, and their bootstrap intervals;
 - `compare_rows`: another system on the same examples: differences of means and a paired test;
-- `make_signature`: the line that names all that can change a score;
-- `render_table` and `format_score`: what a person reads.
+- `make_signature`: the line that names all that can change a score.
 
 The second part is the report of the joint metric, a `Report`: a dict for JSON (`to_dict`) and
 tables (`render`). Means are unrounded, summed in the gold's order as the evaluators do; tables show
@@ -20,15 +19,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from twowiki._version import __version__
 from twowiki.data.schema import HOTPOT_TYPES, TWO_WIKI_TYPES
 from twowiki.io.records import DataSource
-from twowiki.metric.results import MEASURES, METRIC_NAMES, PARTS, ExampleResult
+from twowiki.metric.consistency import consistency_of
+from twowiki.metric.parts import PART_WORDS, GoldForm, without_absent
+from twowiki.metric.results import METRIC_NAMES, UNTYPED, ExampleResult
 from twowiki.metric.settings import ScoreSettings
+from twowiki.metric.tables import format_score
 
-UNTYPED = "untyped"
+if TYPE_CHECKING:
+    from twowiki.metric.blame import Blame
+    from twowiki.metric.sub_answers import HopScores
+
 # A two-sided test at 5% finds a difference of 2.8 standard errors four times in five.
 DETECTABLE_ERRORS = 2.8
 _TYPES = tuple(dict.fromkeys((*TWO_WIKI_TYPES, *HOTPOT_TYPES)))
@@ -42,7 +47,7 @@ class Summary(NamedTuple):
     """Means over examples, 0-100, with their intervals where a confidence was given."""
 
     n: int
-    metrics: dict[str, float]
+    metrics: dict[str, Any]  # numbers; None where the gold has no such part
     intervals: dict[str, Interval] | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -142,23 +147,9 @@ def make_signature(metric: str, *parts: str) -> str:
     return "|".join((metric, *parts, f"v:{__version__}"))
 
 
-def render_table(rows: Sequence[Sequence[str]]) -> str:
-    """Return a table as text: the first column is aligned left, the others right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if column == 0 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    )
-
-
-def format_score(value: float, interval: Interval | None = None, *, sign: str = "") -> str:
-    """Return a score with two decimals, and its interval in brackets; `sign="+"` shows a plus."""
-    if interval is None:
-        return f"{value:{sign}.2f}"
-    return f"{value:{sign}.2f} [{interval[0]:{sign}.2f}, {interval[1]:{sign}.2f}]"
+def type_order(name: str) -> tuple[int, str]:
+    """Return a question type's place in tables: that of the release, then of the alphabet."""
+    return _TYPE_ORDER.get(name, len(_TYPE_ORDER)), name
 
 
 def _sum_in_order(values: Iterable[float]) -> float:
@@ -177,7 +168,7 @@ class Comparison(NamedTuple):
     """Another system on the same gold: its means, and the differences to it by metric."""
 
     other: DataSource
-    metrics: dict[str, float]
+    metrics: dict[str, Any]
     differences: dict[str, Difference]
     missing: int
 
@@ -191,10 +182,15 @@ class Report:
         settings: the options of the score.
         signature: all that can change the score, in one line.
         predictions, gold, aliases: where the data came from, with hashes.
+        form: the parts that were scored; metrics of the others are None.
+        amendments: what was amended of the gold, and by which file.
+        people: a `PeopleSummary`, where people answered some of the questions.
         missing_ids: gold examples of which the prediction leaves out a part, or all.
         extra_ids: predicted ids that are not in the gold; they are ignored.
         subset: the ids that were scored, where only a subset was.
         comparison: another system on the same gold.
+        hops: the answers to sub-questions, hop by hop, where they were given.
+        blame: the step that failed, where it is known what each question was asked with.
         warnings: what a reader of the score should know.
         command: the command line, where there was one.
     """
@@ -205,10 +201,15 @@ class Report:
     predictions: DataSource
     gold: DataSource
     aliases: DataSource | None = None
+    form: GoldForm = GoldForm()  # noqa: RUF009
+    amendments: Mapping[str, Any] | None = None
+    people: Any = None
     missing_ids: tuple[str, ...] = ()
     extra_ids: tuple[str, ...] = ()
     subset: tuple[str, ...] | None = None
     comparison: Comparison | None = None
+    hops: HopScores | None = None
+    blame: Blame | None = None
     warnings: tuple[str, ...] = ()
     command: str | None = None
 
@@ -223,9 +224,10 @@ class Report:
         return metric_names(self.settings)
 
     @cached_property
-    def metrics(self) -> dict[str, float]:
-        """The unrounded means, 0-100, under the evaluators' names."""
-        return summarize([result.metrics for result in self.results], self.metric_names).metrics
+    def metrics(self) -> dict[str, Any]:
+        """The unrounded means, 0-100, by the evaluators' names; None where the gold has no part."""
+        found = summarize([result.metrics for result in self.results], self.metric_names)
+        return without_absent(found.metrics, self.form)
 
     @cached_property
     def intervals(self) -> dict[str, Interval] | None:
@@ -238,8 +240,12 @@ class Report:
         groups: dict[str, list[ExampleResult]] = {}
         for result in self.results:
             groups.setdefault(result.type or UNTYPED, []).append(result)
-        order = sorted(groups, key=lambda name: (_TYPE_ORDER.get(name, len(_TYPE_ORDER)), name))
-        return {name: self._summary(groups[name]) for name in order}
+        return {name: self._summary(groups[name]) for name in sorted(groups, key=type_order)}
+
+    @cached_property
+    def consistency(self) -> dict[str, dict[str, float]]:
+        """The pairs of questions and twins, and how many have both answers right."""
+        return consistency_of(self.results)
 
     @cached_property
     def differing(self) -> int:
@@ -252,13 +258,16 @@ class Report:
         return sum(result.differs and max(result.metrics) > 1.0 for result in self.results)
 
     def _summary(self, results: Sequence[ExampleResult]) -> Summary:
-        return summarize(
+        found = summarize(
             [result.metrics for result in results],
             self.metric_names,
             confidence=self.settings.confidence,
             resamples=self.settings.resamples,
             seed=self.settings.seed,
         )
+        ends = {n: e for n, e in (found.intervals or {}).items() if n not in self.form.absent}
+        intervals = None if found.intervals is None else ends
+        return Summary(found.n, without_absent(found.metrics, self.form), intervals)
 
     def per_example(self) -> Iterator[dict[str, Any]]:
         """Yield the metrics of each example, 0-100, for a JSON-lines file."""
@@ -267,7 +276,7 @@ class Report:
             yield {
                 "id": result.id,
                 "type": result.type,
-                **{name: value * 100 for name, value in named},
+                **without_absent({name: value * 100 for name, value in named}, self.form),
                 "missing": list(result.missing),
                 "matchings_differ": result.differs,
             }
@@ -277,7 +286,7 @@ class Report:
         settings, aliases = self.settings, self.aliases
         missing = {
             part: sum(part in result.missing for result in self.results if result.missing)
-            for part in ("answer", "sp", "evidence")
+            for part in self.form.parts
         }
         report: dict[str, Any] = {
             "metric": "twowiki_joint",
@@ -287,6 +296,7 @@ class Report:
             "version": settings.version,
             "matching": settings.matching,
             "options": list(settings.options),
+            "parts": [PART_WORDS[part] for part in self.form.parts],
             "missing": {"count": len(self.missing_ids), **missing, "ids": list(self.missing_ids)},
             "extra": {"count": len(self.extra_ids), "ids": list(self.extra_ids)},
             "matchings_differ": self.differing,
@@ -303,7 +313,17 @@ class Report:
             report["by_type"] = {name: summary.to_dict() for name, summary in self.types.items()}
         if self.comparison is not None:
             report["comparison"] = self._comparison_dict(self.comparison)
+        if self.hops is not None:
+            report["sub_questions"] = self.hops.to_dict()
+        if self.blame is not None:
+            report["blame"] = self.blame.to_dict()
+        if self.consistency:
+            report["consistency"] = self.consistency
         report["subset"] = None if self.subset is None else list(self.subset)
+        if self.people is not None:
+            report["people"] = self.people.to_dict()
+        if self.amendments is not None:
+            report["amendments"] = dict(self.amendments)
         report["data"] = {
             "predictions": self.predictions._asdict(),
             "gold": self.gold._asdict(),
@@ -329,72 +349,17 @@ class Report:
 
     def render(self) -> str:
         """Return the tables, counts and signature as text; warnings are in `warnings`."""
-        blocks = [_parts_table(Summary(self.n, self.metrics, self.intervals))]
-        if self.settings.by_type and self.types:
-            blocks.append(_types_table(self.types))
-        if self.comparison is not None:
-            blocks.append(_comparison_table(self, self.comparison))
-        blocks.append("\n".join([*_counts(self), self.signature]))
-        return "\n\n".join(blocks)
+        from twowiki.metric.report_text import render_report
+
+        return render_report(self)
 
     def __str__(self) -> str:
         return self.render()
 
     def __repr__(self) -> str:
-        return f"Report({self.signature}, joint_f1={self.metrics['joint_f1']:.2f})"
+        return f"Report({self.signature}, joint_f1={format_score(self.metrics['joint_f1'])})"
 
 
 def metric_names(settings: ScoreSettings) -> tuple[str, ...]:
     """Return the names of an example's metrics."""
     return (*METRIC_NAMES, "contains") if settings.contains else METRIC_NAMES
-
-
-_PART_TITLES = {"answer": "answer", "sp": "support", "evidence": "evidence", "joint": "joint"}
-_MEASURE_TITLES = {"em": "EM", "f1": "F1", "prec": "prec", "recall": "recall"}
-
-
-def _parts_table(summary: Summary) -> str:
-    def cell(name: str) -> str:
-        intervals = summary.intervals
-        return format_score(summary.metrics[name], None if intervals is None else intervals[name])
-
-    rows = [["", *(_MEASURE_TITLES[measure] for measure in MEASURES)]]
-    for part, prefix in PARTS.items():
-        rows.append([_PART_TITLES[part], *(cell(prefix + measure) for measure in MEASURES)])
-    if "contains" in summary.metrics:
-        rows.append(["contains", cell("contains"), "", "", ""])
-    return render_table(rows)
-
-
-def _types_table(types: dict[str, Summary]) -> str:
-    """Return the columns of the paper's table 6; the intervals are in the JSON report."""
-    names = [prefix + measure for prefix in PARTS.values() for measure in ("em", "f1")]
-    rows = [["type", "n", *names]]
-    for name, summary in types.items():
-        rows.append([name, str(summary.n), *(format_score(summary.metrics[key]) for key in names)])
-    return render_table(rows)
-
-
-def _comparison_table(report: Report, comparison: Comparison) -> str:
-    rows = [["", "this", "other", "difference", "p"]]
-    for name, found in comparison.differences.items():
-        scores = (report.metrics[name], comparison.metrics[name])
-        difference = format_score(found.difference, sign="+")
-        rows.append([name, *map(format_score, scores), difference, f"{found.p:.4f}"])
-    title = f"against {comparison.other.name} (missing: {comparison.missing}; paired randomization"
-    return f"{title}, {report.settings.rounds} rounds, two-sided)\n{render_table(rows)}"
-
-
-def _counts(report: Report) -> list[str]:
-    settings = report.settings
-    lines = [
-        f"gold examples: {report.n}; missing or incomplete predictions: "
-        f"{len(report.missing_ids)}; extra predictions, ignored: {len(report.extra_ids)}"
-    ]
-    if report.intervals is not None:
-        lines.append(
-            f"[{settings.confidence:.0%} intervals: percentile bootstrap, {settings.resamples} "
-            f"resamples, seed {settings.seed}]"
-        )
-    lines.append(f"the official and the one_to_one matching differ on {report.differing} examples")
-    return lines

@@ -14,6 +14,7 @@ from twowiki.errors import DataError
 
 MEASURES = ("em", "f1", "prec", "recall")
 PARTS = {"answer": "", "sp": "sp_", "evidence": "evi_", "joint": "joint_"}
+UNTYPED = "untyped"  # where a question has no type
 METRIC_NAMES = tuple(prefix + measure for prefix in PARTS.values() for measure in MEASURES)
 
 PartScore = tuple[float, float, float, float]  # em, f1, precision, recall
@@ -34,6 +35,7 @@ class Gold(NamedTuple):
     type: str | None = None
     answer_id: str | None = None
     evidences_id: Sequence[Any] = ()
+    answer_aliases: Sequence[str] = ()  # other right answers, of layouts that list them
 
     @classmethod
     def of(cls, example: Example) -> Gold:
@@ -41,11 +43,12 @@ class Gold(NamedTuple):
         return cls(
             example.id,
             example.answer or "",
-            example.supporting_facts,
-            example.evidences,
+            example.facts,
+            example.triples,
             example.type,
             example.answer_id,
             example.evidences_id,
+            example.answer_aliases or (),
         )
 
 

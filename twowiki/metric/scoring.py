@@ -25,6 +25,7 @@ from twowiki.metric.normalization import (
     normalize_answer,
     normalizer,
 )
+from twowiki.metric.parts import PART_WORDS, GoldForm
 from twowiki.metric.results import (
     ALL,
     EMPTY,
@@ -57,26 +58,40 @@ class Scorer:
         self._aliases = NormalizedAliases(
             aliases_of if settings.version != "1.0" else no_aliases, self._normalize
         )
-        self._title = _title_form(settings)
-        self._plain_facts = self._title is str.lower and not settings.coerce_indices
+        self.adopt(GoldForm())
         self._both_empty = ALL if settings.strict else EMPTY
         self._contains = settings.contains
         self.score_evidence = EvidenceScorer(settings, aliases_of).score
 
+    def adopt(self, form: GoldForm) -> None:
+        """Score gold of this form from now on."""
+        self.form = form
+        self._title = _title_form(self.settings)
+        if form.hotpotqa:
+            self._title = _title_form(self.settings, str.__str__)
+        self._plain_facts = self._title is str.lower and not self.settings.coerce_indices
+        self._has = tuple(part in form.parts for part in PART_WORDS)
+        self._whole = all(self._has)
+
     def score_example(self, prediction: Prediction, gold: Gold) -> ExampleResult:
         """Score one prediction; a part that it leaves out scores 0, and so does joint."""
         text, facts, triples = prediction
-        answer = NONE if text is None else self.score_answer(text, gold)
-        support = NONE if facts is None else self.score_facts(facts, gold)
-        evidence, other = (NONE, NONE) if triples is None else self.score_evidence(triples, gold)
+        has_answer, has_facts, has_triples = self._has
+        answer = self.score_answer(text, gold) if has_answer and text is not None else NONE
+        support = self.score_facts(facts, gold) if has_facts and facts is not None else NONE
+        evidence = other = NONE
+        if has_triples and triples is not None:
+            evidence, other = self.score_evidence(triples, gold)
         missing: tuple[str, ...] = ()
-        if answer is NONE or support is NONE or evidence is NONE:
-            joint = NONE
-            if None in (text, facts, triples):
-                pairs = zip(PARTS, prediction, strict=False)
-                missing = tuple(name for name, value in pairs if value is None)
-        else:
+        if None in (text, facts, triples):
+            pairs = zip(PARTS, prediction, self._has, strict=False)
+            missing = tuple(name for name, value, has in pairs if has and value is None)
+        joint = NONE
+        if self._whole:
             joint = score_joint(answer, support, evidence)
+        elif self.form.joint:
+            parts = zip((answer, support, evidence), self._has, strict=True)
+            joint = score_joint(*(score for score, has in parts if has))
         metrics: tuple[float, ...] = (*answer, *support, *evidence, *joint)
         if self._contains:
             metrics = (*metrics, 0.0 if text is None else self.score_containment(text, gold))
@@ -90,7 +105,7 @@ class Scorer:
         gold_text = text if prediction == gold.answer else self._normalize(gold.answer)
         if text == gold_text:
             return ALL if text else self._both_empty
-        aliases = self._aliases[gold.answer_id]
+        aliases = self._aliases_of(gold)
         if text in aliases:
             return ALL if text else self._both_empty
         if not text or text in CLOSED_ANSWERS:
@@ -105,8 +120,17 @@ class Scorer:
     def score_containment(self, prediction: Any, gold: Gold) -> float:
         """Return 1.0 if the prediction contains the gold answer or an alias word for word."""
         text = f" {self._answer(prediction) or ''} "
-        aliases = (self._normalize(gold.answer), *self._aliases[gold.answer_id])
+        aliases = (self._normalize(gold.answer), *self._aliases_of(gold))
         return float(any(alias and f" {alias} " in text for alias in aliases))
+
+    def _aliases_of(self, gold: Gold) -> frozenset[str]:
+        """Return the other right answers, normalized: by Wikidata id, and those that gold lists."""
+        aliases = self._aliases[gold.answer_id]
+        return (
+            aliases.union(map(self._normalize, gold.answer_aliases))
+            if gold.answer_aliases
+            else aliases
+        )
 
     def _answer(self, prediction: Any) -> str | None:
         """Return a predicted answer normalized; None for what is neither text nor number."""
@@ -161,22 +185,25 @@ class Scorer:
         return pairs
 
 
-def score_joint(answer: PartScore, support: PartScore, evidence: PartScore) -> PartScore:
-    """Multiply em, precision and recall of the three parts (the paper's equation 1)."""
-    precision = answer[2] * support[2] * evidence[2]
-    recall = answer[3] * support[3] * evidence[3]
+def score_joint(*parts: PartScore) -> PartScore:
+    """Multiply em, precision and recall of the parts (the paper's equation 1)."""
+    em, precision, recall = parts[0][0], parts[0][2], parts[0][3]
+    for part in parts[1:]:
+        em, precision, recall = em * part[0], precision * part[2], recall * part[3]
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    return answer[0] * support[0] * evidence[0], f1, precision, recall
+    return em, f1, precision, recall
 
 
-def _title_form(settings: ScoreSettings) -> Callable[[str], str]:
-    """Return the function that normalizes titles: lower case, after the options' changes."""
+def _title_form(
+    settings: ScoreSettings, case: Callable[[str], str] = str.lower
+) -> Callable[[str], str]:
+    """Return the function that normalizes titles: `case`, after the options' changes."""
     if not settings.strip_titles and not settings.unicode:
-        return str.lower
+        return case
 
     def form(title: str) -> str:
         title = fold_unicode(title) if settings.unicode else title
-        return (title.strip() if settings.strip_titles else title).lower()
+        return case(title.strip() if settings.strip_titles else title)
 
     return form
 

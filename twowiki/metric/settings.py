@@ -58,9 +58,33 @@ class ScoreSettings:
         "score these ids alone: a file with one id per line or a JSON list",
         metavar="FILE",
     )
-    config: str | None = argument(None, "config of a folder or hub data set", metavar="NAME")
+    amend: str | PathLike[str] | None = argument(
+        None,
+        "amendments of the gold: a file of corrections, named in the signature (docs/audit.md)",
+        metavar="FILE",
+        role="input",
+    )
+    people: str | PathLike[str] | None = argument(
+        None,
+        "people's answers (`twowiki people import`): their mean and upper bound beside the system",
+        metavar="FILE",
+        role="input",
+    )
+    config: str | None = argument(
+        None,
+        "config of a folder or hub data set; a release's name or hotpotqa also decides which "
+        "parts the gold has",
+        metavar="NAME",
+    )
     split: str | None = argument(
         None, "split of a folder, zip or hub data set (default: validation)", metavar="NAME"
+    )
+    parts: list[str] = argument(
+        [],
+        "score these parts alone, and their product as joint (default: all that the gold has; "
+        "HotpotQA has no evidence)",
+        choices=("answer", "support", "evidence"),
+        nargs="+",
     )
     strict: bool = _variant("where both sides are empty, f1, precision and recall are 100, not 0")
     strip_titles: bool = _variant("ignore spaces at the ends of titles")

@@ -43,7 +43,7 @@ def register_models() -> None:
         PIPELINE_REGISTRY.register_pipeline(PIPELINE, MultihopQAPipeline, pt_model=AutoModel)
 
 
-def load_model(
+def load_extractive_model(
     model: str | Path,
     *,
     revision: str | None = None,
@@ -51,7 +51,7 @@ def load_model(
     trust_remote_code: bool = False,
     allow_missing: bool = False,
 ) -> Any:
-    """Load a model that answers questions: `load_model(folder).predict(question, paragraphs)`.
+    """Load a model of this package: `load_extractive_model(folder).predict(question, paragraphs)`.
 
     Args:
         model: folder of a saved model or of a run, or a repository as owner/name.
@@ -90,7 +90,7 @@ def load_model(
     if not hasattr(loaded, "predict"):
         raise DataError(f"is a {type(loaded).__name__}, not a model of this package", file=source)
     if not allow_missing:
-        _check_weights(loaded, info, source)
+        check_weights(loaded, info, source)
         if folder.exists():
             _check_tokenizer(loaded, folder)
     if device is not None:
@@ -103,7 +103,7 @@ def load_model(
     return loaded.eval()
 
 
-def _check_weights(model: Any, info: Any, source: str) -> None:
+def check_weights(model: Any, info: Any, source: str) -> None:
     """Raise for a model that would answer with random weights, or with none at all."""
     remedy = "Copy the whole folder again; --allow-missing (allow_missing=True) loads it as it is"
     missing = sorted(info["missing_keys"]) if isinstance(info, dict) else []

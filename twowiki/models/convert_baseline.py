@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from twowiki.errors import DataError, existing_file
+from twowiki.io.ownership import open_folder
 from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
 from twowiki.models.decoding import best_spans
 from twowiki.models.labels import POINTERS
@@ -137,7 +138,8 @@ def convert_checkpoint(
         relations: their relation2idx file.
 
     Raises:
-        DataError: a file is missing or does not fit the weights.
+        DataError: a file is missing or does not fit the weights; `out` holds files of others with
+            the names of the model's.
     """
     weights = convert_weights(read_checkpoint(checkpoint), checkpoint)
     try:
@@ -155,8 +157,13 @@ def convert_checkpoint(
         word_list[2:], "".join(letters[2:]), splitter="spacy", lower_case_words=False
     )
     model = model_of(weights, relations=names, char_vocab="".join(letters[2:]))
-    model.save_pretrained(out)
-    tokenizer.save_pretrained(out)
+    inputs = [Path(one) for one in (checkpoint, words, characters, relations)]
+    with (
+        open_folder(Path(out), "convert-baseline", {}, beside=True, inputs=inputs) as owned,
+        owned.staged() as aside,
+    ):
+        model.save_pretrained(aside)
+        tokenizer.save_pretrained(aside)
     return model
 
 

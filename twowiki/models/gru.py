@@ -1,18 +1,22 @@
 """A bidirectional GRU with a learned initial state over padded batches, equal to the packed one.
 
 In: (B, T, D) inputs and a mask of real steps (a prefix of each row). Out: (B, T, 2H) states, the
-forward direction first, zero at padding. On CUDA it is cuDNN's packed GRU. On the CPU it is a
-function of its own: both directions advance in one batched product per step, and the backward pass
-is written out, so that it is linear in the length where the packed one is quadratic.
+forward direction first, zero at padding. On CUDA it is cuDNN's GRU over padded rows, each direction
+by itself: its persistent kernels take no packed rows. On the CPU it is a function of its own: both
+directions advance in one batched product per step, and the backward pass is written out, so that it
+is linear in the length where the packed one is quadratic. Beside it the attention between two
+sequences.
 """
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+_WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
 class BiGRU(nn.Module):
@@ -40,16 +44,24 @@ class BiGRU(nn.Module):
         lengths = mask.sum(dim=1).clamp(min=1)
         with torch.autocast(inputs.device.type, enabled=False):  # long sums: full precision
             inputs = inputs.to(self.initial_state.dtype)
-            run = self._packed if inputs.is_cuda else self._written_out
+            run = self._padded if inputs.is_cuda else self._written_out
             states = run(inputs, lengths)
         return states * mask.unsqueeze(-1).to(states.dtype)
 
-    def _packed(self, inputs: Tensor, lengths: Tensor) -> Tensor:
-        initial = self.initial_state.expand(-1, inputs.shape[0], -1).contiguous()
-        packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        states, _ = self.gru(packed, initial)
-        padded, _ = pad_packed_sequence(states, batch_first=True, total_length=inputs.shape[1])
-        return padded
+    def _padded(self, inputs: Tensor, lengths: Tensor) -> Tensor:
+        """Run both directions forwards over whole rows: padding at the end reaches no real step."""
+        initial = self.initial_state.expand(-1, inputs.shape[0], -1)
+        reverse = reversing_index(lengths, inputs.shape[1]).unsqueeze(2)  # (B, T, 1)
+        states = []
+        for number, suffix in enumerate(("", "_reverse")):
+            rows = inputs.gather(1, reverse.expand_as(inputs)) if number else inputs
+            weights = [getattr(self.gru, f"{name}_l0{suffix}") for name in _WEIGHTS]
+            start = initial[number : number + 1].contiguous()
+            with warnings.catch_warnings():  # cuDNN copies weights that are not one block: few kB
+                warnings.filterwarnings("ignore", "RNN module weights are not part")
+                run, _ = torch.gru(rows, start, weights, True, 1, 0.0, self.training, False, True)
+            states.append(run.gather(1, reverse.expand_as(run)) if number else run)
+        return torch.cat(states, dim=-1)
 
     def _written_out(self, inputs: Tensor, lengths: Tensor) -> Tensor:
         reverse = reversing_index(lengths, inputs.shape[1]).t()  # (T, B)
@@ -184,3 +196,46 @@ class _GRUSteps(torch.autograd.Function):
         grad_inputs = torch.bmm(input_rows, input_weight).view_as(inputs)
         grad_input_bias = input_rows.sum(dim=1)
         return grad_inputs, grad_input_weight, grad_input_bias, grad_weight, grad_bias, carried
+
+
+class BiAttention(nn.Module):
+    """Attend from inputs to a memory, and from the memory to the inputs.
+
+    Args:
+        width: width D of both sequences.
+        dropout: probability of dropping a channel of an example, in both sequences.
+        mask_inputs: padding of the inputs takes no part in the memory-to-input attention.
+        narrow_scale: start the scales at 1/sqrt(D), not in U(1/sqrt(D), 1).
+    """
+
+    def __init__(
+        self, width: int, *, dropout: float, mask_inputs: bool, narrow_scale: bool
+    ) -> None:
+        super().__init__()
+        self.dropout, self.mask_inputs, self.narrow_scale = dropout, mask_inputs, narrow_scale
+        self.input_score = nn.Linear(width, 1, bias=False)
+        self.memory_score = nn.Linear(width, 1, bias=False)
+        self.scale = nn.Parameter(torch.empty(width))
+
+    def forward(
+        self, inputs: Tensor, memory: Tensor, memory_mask: Tensor, input_mask: Tensor
+    ) -> Tensor:
+        """Return each input, what it attends to, their product, and the summary's product.
+
+        Shape:
+            inputs: (B, T, D); memory: (B, K, D); masks: (B, K), (B, T). Output: (B, T, 4D).
+        """
+        inputs = locked_dropout(inputs, self.dropout, training=self.training)
+        memory = locked_dropout(memory, self.dropout, training=self.training)
+        scores = torch.bmm(inputs * self.scale, memory.transpose(1, 2))  # (B, T, K)
+        scores = scores + self.memory_score(memory).transpose(1, 2)
+        scores = scores.masked_fill(~memory_mask.unsqueeze(1), torch.finfo(scores.dtype).min)
+        attended = torch.bmm(scores.softmax(dim=-1), memory)  # (B, T, D)
+        # a score's part that depends on the input alone changes the maximum, not the softmax
+        summary_scores = scores.amax(dim=-1) + self.input_score(inputs).squeeze(-1)  # (B, T)
+        if self.mask_inputs:
+            summary_scores = summary_scores.masked_fill(
+                ~input_mask, torch.finfo(summary_scores.dtype).min
+            )
+        summary = torch.bmm(summary_scores.softmax(dim=-1).unsqueeze(1), inputs)  # (B, 1, D)
+        return torch.cat([inputs, attended, inputs * attended, attended * summary], dim=-1)

@@ -7,12 +7,16 @@ with the beginning of what was found and what is expected; nothing is guessed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from .text import bare_title, split_sentences
 
 QUESTION_CHARACTERS = 10_000  # a longer text is not a question
 _EXPECTED = "Give (title, sentences) or (title, text) pairs"
+# what retrievers call the text of a document, its title, and the mapping that may hold the title
+_TEXTS = ("sentences", "text", "content", "page_content")
+_TITLES, _METADATA = ("title", "name"), ("metadata", "meta")
 _Context = tuple[tuple[str, tuple[str, ...]], ...]
 
 
@@ -73,7 +77,9 @@ def parse_paragraphs(paragraphs: Any) -> _Context:
 
     Args:
         paragraphs: (title, sentences) or (title, text) pairs; rows of the data set's `context`;
-            dicts of `title` and `sentences` or `text`; or a dict from titles to either.
+            a dict from titles to either; one text, or a list of texts, without titles; or
+            documents of a retriever, dicts or objects with `text`, `content` or `page_content`,
+            whose title, if they have one, is theirs or in their `metadata` or `meta`.
 
     Raises:
         ValueError: which paragraph is something else.
@@ -82,10 +88,14 @@ def parse_paragraphs(paragraphs: Any) -> _Context:
 
 
 def _listed(paragraphs: Any) -> Iterator[Any]:
+    if isinstance(paragraphs, str) and paragraphs.strip():
+        paragraphs = [paragraphs]
     if isinstance(paragraphs, (str, bytes)) or not isinstance(paragraphs, Iterable):
         raise ValueError(f"the paragraphs are {abbreviated(paragraphs)}. {_EXPECTED}")
     if not isinstance(paragraphs, Mapping):
         return iter(paragraphs)
+    if isinstance(paragraphs.get("page_content"), str) or isinstance(paragraphs.get("text"), str):
+        return iter([paragraphs])  # a single document
     titles, sentences = paragraphs.get("title"), paragraphs.get("sentences")
     if len(paragraphs) == 2 and isinstance(titles, list) and isinstance(sentences, list):
         return iter(list(zip(titles, sentences, strict=True)))
@@ -110,11 +120,12 @@ def _paragraph(number: int, paragraph: Any) -> tuple[str, tuple[str, ...]]:
 
 
 def _title_and_content(number: int, paragraph: Any) -> tuple[Any, Any]:
-    if isinstance(paragraph, Mapping) and "title" in paragraph:
-        for name in ("sentences", "text"):
-            if paragraph.get(name) is not None:
-                return paragraph["title"], paragraph[name]
-    elif not isinstance(paragraph, (str, bytes, Mapping)):
+    if isinstance(paragraph, str):
+        return "", paragraph
+    document = _document(paragraph)
+    if document is not None:
+        return document
+    if not isinstance(paragraph, (bytes, Mapping)):
         try:
             title, content = paragraph
             return title, content
@@ -124,6 +135,22 @@ def _title_and_content(number: int, paragraph: Any) -> tuple[Any, Any]:
     raise ValueError(
         f"paragraph {number} is {found}, not a (title, sentences) or (title, text) pair"
     )
+
+
+def _document(value: Any) -> tuple[Any, Any] | None:
+    """Return title and content of a retriever's document; None for anything else."""
+    value = getattr(value, "node", value)  # a result with its score around it
+
+    def field(names: Iterable[str], source: Any) -> Any:
+        read = source.get if isinstance(source, Mapping) else partial(getattr, source)
+        return next((one for name in names if (one := read(name, None)) is not None), None)
+
+    if isinstance(value, (str, bytes, tuple, list)) or (content := field(_TEXTS, value)) is None:
+        return None
+    title = field(_TITLES, value)
+    if title is None:
+        title = field(_TITLES, field(_METADATA, value) or {})
+    return ("" if title is None else title), content
 
 
 def abbreviated(value: Any) -> str:

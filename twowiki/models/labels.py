@@ -197,16 +197,18 @@ def label_example(
     gold = gold_segments(example, located.layout.segments, counts)
     find = Finder(located, options, aliases, counts)
     answer_type, answer = label_answer(example, gold, find)
-    facts = set(example.supporting_facts)
     titles = [paragraph.title for paragraph in example.context]
-    support = [int((titles[part.paragraph], part.sent_id) in facts) for part in candidates]
+    support = [IGNORED] * len(candidates)
+    if (facts := example.supporting_facts) is not None:
+        support = [int((titles[part.paragraph], part.sent_id) in facts) for part in candidates]
     slots = label_triples(example, gold, find, options, counts)
     return Labels(answer_type, answer, support, *slots)
 
 
 def gold_segments(example: Any, segments: Sequence[Segment], counts: Counter[str]) -> GoldSegments:
     """Find the segments of the supporting facts; count the facts that have none."""
-    wanted = {fact.title for fact in example.supporting_facts}
+    facts = example.supporting_facts or ()
+    wanted = {fact.title for fact in facts}
     titles = [title if title in wanted else None for title, _ in example.context]
     named: dict[tuple[str, int], list[Segment]] = {}
     for segment in segments:
@@ -215,7 +217,7 @@ def gold_segments(example: Any, segments: Sequence[Segment], counts: Counter[str
             named.setdefault((title, segment.sent_id), []).append(segment)
     sentences: list[Segment] = []
     of_fact: list[Segment | None] = []
-    for title, sent_id in example.supporting_facts:
+    for title, sent_id in facts:
         found = named.get((title, sent_id), []) if sent_id > TITLE else []
         if not found:
             known = (title, TITLE) in named
@@ -250,7 +252,7 @@ def label_triples(
 ) -> tuple[list[int], list[TokenSpan], list[TokenSpan]]:
     """Put the triples into slots: in their order, or (the published way) by their relation."""
     size = options.slots
-    if example.answer is None:  # hidden
+    if example.answer is None or example.evidences is None:  # hidden, or not annotated
         return [IGNORED] * size, [NOWHERE] * size, [NOWHERE] * size
     empty = NOWHERE if options.ignore_missing else TokenSpan(0, 0)
     relations = [len(options.relation_ids) if options.triple_slots else 0] * size

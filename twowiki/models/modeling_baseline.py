@@ -22,7 +22,7 @@ from transformers.utils.generic import can_return_tuple
 
 from .configuration_baseline import TwoWikiBaselineConfig
 from .decoding import decode_windows, score_windows
-from .gru import BiGRU, locked_dropout
+from .gru import BiAttention, BiGRU
 from .labels import POINTERS
 from .matches import MATCH_BITS
 from .outputs import TwoWikiOutput, add_losses, gather_states, mask_tokens, unpack_bits
@@ -168,7 +168,7 @@ class TwoWikiBaselineForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  #
         subject_end_positions: Tensor | None = None,
         object_start_positions: Tensor | None = None,
         object_end_positions: Tensor | None = None,
-        return_dict: bool | None = None,
+        loss_counts: Tensor | None = None,
     ) -> TwoWikiOutput:
         """Score answers, sentences and triples; with labels return the loss and its parts too.
 
@@ -178,7 +178,7 @@ class TwoWikiBaselineForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  #
             sentence_starts, sentence_ends (the last token), sentence_mask, support_labels:
             (B, S); an empty sentence ends before its start. start_positions, end_positions,
             answer_type_labels: (B,). relation_labels: (B, K). The pointers' positions: (B, K).
-            Labels of -100 are ignored.
+            Labels of -100 are ignored. loss_counts: (9,), see `outputs.count_labels`.
         """
         context = self.encoder(self.words(input_ids, char_ids, matches), context_mask)
         question_words = self.words(question_ids, question_char_ids, question_matches)
@@ -215,7 +215,7 @@ class TwoWikiBaselineForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  #
             subject_start_positions, subject_end_positions,
             object_start_positions, object_end_positions,
         )  # fmt: skip
-        return add_losses(output, labels, sentence_mask, self.config)
+        return add_losses(output, labels, sentence_mask, self.config, loss_counts=loss_counts)
 
     def _attend(
         self, context: Tensor, context_mask: Tensor, question: Tensor, question_mask: Tensor
@@ -258,49 +258,6 @@ def spread_sentences(sentences: Tensor, starts: Tensor, ends: Tensor, tokens: in
     inside = (starts.unsqueeze(-1) <= position) & (position <= ends.unsqueeze(-1))  # (B, S, T)
     which, found = inside.int().argmax(dim=1), inside.any(dim=1)
     return gather_states(sentences, which, found)
-
-
-class BiAttention(nn.Module):
-    """Attend from inputs to a memory, and from the memory to the inputs.
-
-    Args:
-        width: width D of both sequences.
-        dropout: probability of dropping a channel of an example, in both sequences.
-        mask_inputs: padding of the inputs takes no part in the memory-to-input attention.
-        narrow_scale: start the scales at 1/sqrt(D), not in U(1/sqrt(D), 1).
-    """
-
-    def __init__(
-        self, width: int, *, dropout: float, mask_inputs: bool, narrow_scale: bool
-    ) -> None:
-        super().__init__()
-        self.dropout, self.mask_inputs, self.narrow_scale = dropout, mask_inputs, narrow_scale
-        self.input_score = nn.Linear(width, 1, bias=False)
-        self.memory_score = nn.Linear(width, 1, bias=False)
-        self.scale = nn.Parameter(torch.empty(width))
-
-    def forward(
-        self, inputs: Tensor, memory: Tensor, memory_mask: Tensor, input_mask: Tensor
-    ) -> Tensor:
-        """Return each input, what it attends to, their product, and the summary's product.
-
-        Shape:
-            inputs: (B, T, D); memory: (B, K, D); masks: (B, K), (B, T). Output: (B, T, 4D).
-        """
-        inputs = locked_dropout(inputs, self.dropout, training=self.training)
-        memory = locked_dropout(memory, self.dropout, training=self.training)
-        scores = torch.bmm(inputs * self.scale, memory.transpose(1, 2))  # (B, T, K)
-        scores = scores + self.memory_score(memory).transpose(1, 2)
-        scores = scores.masked_fill(~memory_mask.unsqueeze(1), torch.finfo(scores.dtype).min)
-        attended = torch.bmm(scores.softmax(dim=-1), memory)  # (B, T, D)
-        # a score's part that depends on the input alone changes the maximum, not the softmax
-        summary_scores = scores.amax(dim=-1) + self.input_score(inputs).squeeze(-1)  # (B, T)
-        if self.mask_inputs:
-            summary_scores = summary_scores.masked_fill(
-                ~input_mask, torch.finfo(summary_scores.dtype).min
-            )
-        summary = torch.bmm(summary_scores.softmax(dim=-1).unsqueeze(1), inputs)  # (B, 1, D)
-        return torch.cat([inputs, attended, inputs * attended, attended * summary], dim=-1)
 
 
 def masked_maximum(states: Tensor, mask: Tensor | None) -> Tensor:

@@ -148,7 +148,7 @@ class TwoWikiEncoderForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  # 
         subject_end_positions: Tensor | None = None,
         object_start_positions: Tensor | None = None,
         object_end_positions: Tensor | None = None,
-        return_dict: bool | None = None,
+        loss_counts: Tensor | None = None,
     ) -> TwoWikiOutput:
         """Score answers, sentences and triples; with labels return the loss and its parts too.
 
@@ -158,7 +158,8 @@ class TwoWikiEncoderForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  # 
             matches: (B, T). question_positions, question_mask: (B, Q). sentence_starts (a
             sentence's marker), sentence_mask, support_labels: (B, S). start_positions,
             end_positions, answer_type_labels: (B,). relation_labels and the pointers'
-            positions: (B, K), in any order. Labels of -100 are ignored.
+            positions: (B, K), in any order. Labels of -100 are ignored. loss_counts: (9,),
+            see `outputs.count_labels`.
         """
         added = self._match_inputs(window_matches)
         states = read_windows(
@@ -193,7 +194,7 @@ class TwoWikiEncoderForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  # 
             object_start_positions, object_end_positions,
         )  # fmt: skip
         reorder = match_slots if self.config.assignment == "optimal" else None
-        return add_losses(output, labels, sentence_mask, self.config, reorder)
+        return add_losses(output, labels, sentence_mask, self.config, reorder, loss_counts)
 
     def _match_inputs(self, matches: Tensor | None) -> Tensor | None:
         """Return what the backbone reads beside its token embeddings: (W, L, E), or nothing."""
@@ -371,14 +372,19 @@ class Pointers(nn.Module):
         self.slots = nn.Linear(width, width * len(names))
 
     def forward(self, slots: Tensor, tokens: Tensor) -> dict[str, Tensor]:
-        """Score: (B, K, H) and (B, T, H) to (B, T, K) per name."""
-        scale = tokens.shape[-1] ** -0.5
-        of_slots = self.slots(slots).chunk(len(self.names), dim=-1)
-        of_tokens = self.tokens(tokens).chunk(len(self.names), dim=-1)
-        return {
-            name: of_token @ of_slot.transpose(1, 2) * scale
-            for name, of_token, of_slot in zip(self.names, of_tokens, of_slots, strict=True)
-        }
+        """Score: (B, K, H) and (B, T, H) to (B, T, K) per name.
+
+        The slots are mapped, not the tokens, of which there are a hundred times as many: the
+        product of a mapped token and a slot is that of the token and the slot mapped back.
+        """
+        count, width = len(self.names), tokens.shape[-1]
+        of_slots = self.slots(slots).unflatten(-1, (count, width)) * width**-0.5  # (B, K, N, H)
+        back = self.tokens.weight.unflatten(0, (count, width))  # (N, H, H)
+        bias = self.tokens.bias.unflatten(0, (count, width))  # (N, H)
+        mapped = torch.einsum("bknh,nhw->bnkw", of_slots, back)
+        added = torch.einsum("bknh,nh->bnk", of_slots, bias)
+        scores = tokens.unsqueeze(1) @ mapped.transpose(2, 3) + added.unsqueeze(2)  # (B, N, T, K)
+        return dict(zip(self.names, scores.unbind(1), strict=True))
 
 
 def assign(costs: Tensor) -> Tensor:

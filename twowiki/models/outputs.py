@@ -48,6 +48,7 @@ def add_losses(
     sentence_mask: Tensor,
     config: MultihopConfig,
     reorder: Callable[[Any, dict[str, Tensor]], dict[str, Tensor]] | None = None,
+    loss_counts: Tensor | None = None,
 ) -> TwoWikiOutput:
     """Put the loss and its parts into an output, unless a label is missing.
 
@@ -57,35 +58,69 @@ def add_losses(
         sentence_mask: real sentences, (B, S).
         config: the weights and the reduction of the losses.
         reorder: puts the labels of triples into the order that the output fits best.
+        loss_counts: see `count_labels`; those of these labels by default.
     """
     known = {
         name: label for name, label in zip(LABEL_NAMES, labels, strict=True) if label is not None
     }
     if len(known) == len(LABEL_NAMES):
         known = known if reorder is None else reorder(output, known)
-        output.losses = multihop_losses(output, known, sentence_mask, config)
+        output.losses = multihop_losses(output, known, sentence_mask, config, loss_counts)
         output.loss = output.losses.pop("total")
     return output
 
 
+def count_labels(labels: Mapping[str, Tensor], config: MultihopConfig) -> Tensor:
+    """Return what each part of the loss is divided by: (9,), in the order of `LABEL_NAMES`.
+
+    These are the labels that are not ignored or, where a part is summed by example, the examples.
+    The counts of several batches add up: divided by their sum, the batches' losses add up to the
+    mean over all of their labels.
+    """
+    summed = set(LABEL_NAMES) - {"support_labels"} if config.loss_reduction == "sum" else set()
+    if not config.triple_slots:
+        summed.add("relation_labels")
+    examples = torch.full_like(labels["answer_type_labels"], True).sum()
+    counts = [
+        examples if name in summed else (labels[name] != IGNORED).sum() for name in LABEL_NAMES
+    ]
+    return torch.stack(counts).float()
+
+
 def multihop_losses(
-    output: Any, labels: Mapping[str, Tensor], sentence_mask: Tensor, config: MultihopConfig
+    output: Any,
+    labels: Mapping[str, Tensor],
+    sentence_mask: Tensor,
+    config: MultihopConfig,
+    loss_counts: Tensor | None = None,
 ) -> dict[str, Tensor]:
     """Compare an output with the labels; `total` is the weighted sum of the other parts."""
+    if loss_counts is None:
+        loss_counts = count_labels(labels, config)
+    counts = dict(zip(LABEL_NAMES, loss_counts.clamp(min=1), strict=True))
 
-    def class_loss(logits: Tensor, targets: Tensor) -> Tensor:
+    def class_loss(logits: Tensor, name: str) -> Tensor:
         """Return the cross entropy over the last dimension of logits: (..., N) by (...)."""
         losses = functional.cross_entropy(
-            logits.flatten(0, -2), targets.flatten(), ignore_index=IGNORED, reduction="none"
+            logits.flatten(0, -2), labels[name].flatten(), ignore_index=IGNORED, reduction="none"
         )
-        if config.loss_reduction == "sum":  # the published loss divides by the batch
-            return losses.sum() / len(targets)
-        return losses.sum() / (targets != IGNORED).sum().clamp(min=1)
+        total: Tensor = losses.sum() / counts[name]
+        return total
 
     def position_loss(name: str) -> Tensor:
         """Return the cross entropy over tokens: (B, T) by (B,), or (B, T, K) by (B, K)."""
-        logits, positions = output[f"{name}_logits"], labels[f"{name}_positions"]
-        return class_loss(logits if logits.dim() == 2 else logits.transpose(1, 2), positions)
+        logits = output[f"{name}_logits"]
+        return class_loss(
+            logits if logits.dim() == 2 else logits.transpose(1, 2), f"{name}_positions"
+        )
+
+    def binary_loss(logits: Tensor, targets: Tensor, name: str) -> Tensor:
+        """Return the binary cross entropy of the targets that are not ignored."""
+        losses = functional.binary_cross_entropy_with_logits(
+            logits, targets.clamp(min=0).to(logits.dtype), reduction="none"
+        )
+        total: Tensor = losses.masked_fill(targets == IGNORED, 0.0).sum() / counts[name]
+        return total
 
     support = labels["support_labels"].masked_fill(~sentence_mask, IGNORED)
     relations, relation_labels = output.relation_logits, labels["relation_labels"]
@@ -93,12 +128,11 @@ def multihop_losses(
         "span": position_loss("start") + position_loss("end"),
         "subject": position_loss("subject_start") + position_loss("subject_end"),
         "object": position_loss("object_start") + position_loss("object_end"),
-        "answer_type": class_loss(output.answer_type_logits, labels["answer_type_labels"]),
-        "support": _binary_loss(output.support_logits, support)
-        / (support != IGNORED).sum().clamp(min=1),
-        "relation": class_loss(relations, relation_labels)
+        "answer_type": class_loss(output.answer_type_logits, "answer_type_labels"),
+        "support": binary_loss(output.support_logits, support, "support_labels"),
+        "relation": class_loss(relations, "relation_labels")
         if relations.dim() == 3
-        else _binary_loss(relations, relation_labels) / len(relations),
+        else binary_loss(relations, relation_labels, "relation_labels"),
     }
     evidence = parts["relation"] + parts["subject"] + parts["object"]
     parts["total"] = (
@@ -108,14 +142,6 @@ def multihop_losses(
         + config.evidence_weight * evidence
     )
     return parts
-
-
-def _binary_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """Sum the binary cross entropy over the labels that are not ignored."""
-    losses = functional.binary_cross_entropy_with_logits(
-        logits, labels.clamp(min=0).to(logits.dtype), reduction="none"
-    )
-    return losses.masked_fill(labels == IGNORED, 0.0).sum()
 
 
 def mask_tokens(logits: Tensor, context_mask: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from .inputs import QuestionInput, abbreviated, check_question, check_questions
 
 
 class MultihopQAPipeline(Pipeline):
-    """Answer questions: `ask(question, paragraphs)`, a dict, or a list or stream of dicts.
+    """Answer questions: `ask(question=..., context=...)`, a dict, or a list or stream of dicts.
 
     The dicts have `question` and `paragraphs` (or `context`, as rows of the data set). Results
     are those of the model's `predict`. `batch_size` and `device` are those of any pipeline.
@@ -41,13 +41,16 @@ class MultihopQAPipeline(Pipeline):
         Args:
             inputs: a question, a dict of question and paragraphs, or many dicts: a list, a
                 generator, a data set. Also as `question=`.
-            paragraphs: the paragraphs, where `inputs` is a question or a list of questions.
+            paragraphs: the paragraphs, where `inputs` is a question or a list of questions; in
+                any form that the model's `predict` takes. Also as `context=`.
             **options: `batch_size`, `num_workers`.
 
         Returns:
             A dict, a list of dicts for a list, an iterator for a generator or a data set.
         """
         inputs = options.pop("question", inputs)
+        context = options.pop("context", None)
+        paragraphs = context if paragraphs is None else paragraphs
         if isinstance(inputs, (list, tuple)) and paragraphs is not None:
             inputs = [one._asdict() for one in check_questions(inputs, paragraphs)]
         elif isinstance(inputs, str):

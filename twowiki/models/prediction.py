@@ -62,8 +62,8 @@ class MultihopPredictionMixin:
         Args:
             question: the question, or several.
             paragraphs: (title, sentences) or (title, text) pairs, a text is cut into sentences;
-                also rows of the data set's `context`, or a dict from titles to texts. For several
-                questions a list of these.
+                also rows of the data set's `context`, a dict from titles to texts, one text, or
+                the documents of a retriever. For several questions a list of these.
             tokenizer: the model's tokenizer; by default the one saved with the model.
             batch_size: windows that go through the model at once.
 
@@ -177,8 +177,14 @@ class MultihopPredictionMixin:
             model.answer_tokenizer = model.load_tokenizer(source, token=token, **kept)
         return loaded
 
+    def data_collator(self) -> Any:
+        """Return what pads encoded rows into a batch, for `transformers.Trainer`."""
+        return self.collator_class(self.config)
+
     def save_pretrained(self, save_directory: Any, **options: Any) -> Any:
-        """Save as transformers does; the configuration names the pipeline saved beside it."""
+        """Save as transformers does, with the tokenizer; the configuration names the pipeline."""
+        if self.answer_tokenizer is not None:
+            self.answer_tokenizer.save_pretrained(save_directory)
         self.config.custom_pipelines = {PIPELINE: {"impl": _PIPELINE_CLASS, "pt": ["AutoModel"]}}
         return super().save_pretrained(save_directory, **options)  # type: ignore[misc]
 

@@ -18,8 +18,8 @@ from twowiki.data.fields import parse_context
 from twowiki.data.schema import Paragraph, Prediction
 from twowiki.errors import DataError
 from twowiki.metric.error_analysis import ErrorClassifier, MatchedEntries
-from twowiki.metric.report import UNTYPED, Report
-from twowiki.metric.results import ExampleResult, Gold
+from twowiki.metric.report import Report
+from twowiki.metric.results import UNTYPED, ExampleResult, Gold
 from twowiki.metric.score import ScoreRun
 
 

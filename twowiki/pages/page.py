@@ -1,36 +1,29 @@
 """Write the report of a score as one HTML page that needs nothing else. Pure.
 
-In: `ReportFindings`, and the report and curves of a run where there is one. Out: the page. Style
-and script are in it; a Content-Security-Policy forbids everything but these two and the picture
-of the curves, so that nothing in a prediction can load or run.
+In: `ReportFindings`, and the report and curves of a run where there is one. Out: the page, with
+the picture of the curves in it.
 """
 
 from __future__ import annotations
 
 import base64
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from twowiki._version import __version__
 from twowiki.errors import existing_file
 from twowiki.io.records import read_object
+from twowiki.metric.blame import STEPS
 from twowiki.metric.error_analysis import ERROR_TYPES, OUTCOMES, Category, entries
 from twowiki.metric.normalization import CLOSED_ANSWERS, normalize_answer
-from twowiki.metric.report import UNTYPED, Summary
-from twowiki.metric.results import PARTS
+from twowiki.metric.report import Report, Summary
+from twowiki.metric.report_text import PEOPLE_TITLES
+from twowiki.metric.results import PARTS, UNTYPED
 from twowiki.pages.collect import ReportFindings, Shown, check_of, paragraphs_of, question_of
-from twowiki.pages.evidence import (
-    evidence_style,
-    locate_facts,
-    make_graph,
-    mark_paragraphs,
-    page_templates,
-)
+from twowiki.pages.evidence import locate_facts, make_graph, mark_paragraphs
+from twowiki.pages.layout import render_layout
 
 PART_NAMES = {"answer": "answer", "sp": "sentences", "evidence": "evidence", "joint": "joint"}
 _METRIC_NAMES = {"em": "EM", "f1": "F1", "prec": "precision", "recall": "recall"}
@@ -68,41 +61,32 @@ def render_page(
         run: a training run to show.
     """
     report = findings.report
-    style = f"\n{evidence_style()}{_resource('report.css')}"
-    script = f"\n{_resource('report.js')}"
     whole = Summary(report.n, report.metrics, report.intervals)
-    template = page_templates().get_template("report.html")
-    return template.render(
+    return render_layout(
+        "report.html",
         title=title,
-        version=__version__,
-        policy=_policy(style, script),
-        style=style,
-        script=script,
+        command=report.command,
+        script="report.js",
         report=report,
         seed=seed,
-        parts=PARTS,
+        parts=_shown_parts(report),
         part_names=PART_NAMES,
         metric_names=_METRIC_NAMES,
         groups=[*report.types.items(), ("all", whole)],
         types=list(report.types),
         outcomes=_counts_table(OUTCOMES, findings, "outcome"),
         errors=_counts_table(ERROR_TYPES, findings, "error"),
+        steps=STEPS,
         run=None if run is None else _run_values(run),
+        people_titles=PEOPLE_TITLES,
         examples=[_example_values(shown, findings) for shown in findings.shown],
     )
 
 
-def _resource(name: str) -> str:
-    return (files("twowiki.pages") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _policy(style: str, script: str) -> str:
-    """Allow the page's own style and script by their hashes, and pictures inside the page."""
-    allowed = ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "img-src data:"]
-    for kind, text in (("style", style), ("script", script)):
-        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        allowed.append(f"{kind}-src 'sha256-{digest}'")
-    return "; ".join(allowed)
+def _shown_parts(report: Report) -> dict[str, str]:
+    """Return the parts that the gold has, and joint where there is one, with their prefixes."""
+    there = report.metrics
+    return {part: prefix for part, prefix in PARTS.items() if there[f"{prefix}f1"] is not None}
 
 
 def _counts_table(
@@ -154,10 +138,15 @@ def _example_values(shown: Shown, findings: ReportFindings) -> dict[str, Any]:
         "gold_answer": gold.answer,
         "answer": prediction.answer,
         "answer_is_right": metrics[0] == 1.0,
-        "f1": {name: 100 * metrics[4 * n + 1] for n, name in enumerate(PART_NAMES.values())},
+        "f1": {
+            PART_NAMES[part]: 100 * metrics[4 * n + 1]
+            for n, part in enumerate(PARTS)
+            if part in _shown_parts(findings.report)
+        },
         "paragraphs": list(mark_paragraphs(paragraphs, _marks_of(gold_facts, facts), answers)),
         "lost_gold": lost_gold,
         "lost_predicted": lost_predicted,
+        "graphs": "evidence" in findings.report.form.parts,
         "gold_graph": _graph(checked.gold_triples, "missed"),
         "gold_found": sum(hit for _, hit in checked.gold_triples),
         "gold_count": len(checked.gold_triples),

@@ -1,7 +1,7 @@
-"""Retrieval: a corpus and relevance judgments of multi-hop questions, sentences for science ones.
+"""Retrieval: test sets, indexes, rankings and their scores, for both data sets.
 
-In: examples, or text corpora. Out: BEIR-style corpora and qrels, scores of rankings, a sentence
-index with its engines, and the best sentences of each question. The names of `__init__.pyi` load
+In: examples, or text corpora. Out: corpora and qrels as BEIR has them, an index of paragraphs or
+sentences, the best of these for each question, and scores. The names of `__init__.pyi` load
 their modules when they are first used.
 """
 

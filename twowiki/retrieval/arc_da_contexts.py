@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 from twowiki.arc_da.schema import MultipleChoice, Question
 from twowiki.errors import DataError
 from twowiki.io.records import read_records
-from twowiki.metric.report import format_score, render_table, summarize
+from twowiki.metric.report import summarize
+from twowiki.metric.tables import format_score, render_table
 from twowiki.retrieval.analysis import analyze, plain_key
-from twowiki.retrieval.index import RetrievedSentence, SentenceIndex
+from twowiki.retrieval.index import Hit, SentenceIndex
 
 QUERIES = ("question", "question_options")
 _MOST_HITS = 400  # that are considered for one question
@@ -28,7 +29,7 @@ class QuestionContext(NamedTuple):
     """The sentences of a question, best first, and the number skipped, by reason."""
 
     question_id: str
-    hits: tuple[RetrievedSentence, ...]
+    hits: tuple[Hit, ...]
     skipped: Mapping[str, int]
 
 
@@ -90,24 +91,20 @@ def find_contexts(
 
 
 def _select(
-    item: Question | MultipleChoice, hits: Iterable[RetrievedSentence], settings: ContextSettings
+    item: Question | MultipleChoice, hits: Iterable[Hit], settings: ContextSettings
 ) -> QuestionContext:
     """Keep the best sentences that are not near-duplicates of better ones."""
     question = plain_key(item.question if isinstance(item, Question) else item.stem)
     copyable = len(question.split()) >= _SHORTEST_COPY
-    kept: list[RetrievedSentence] = []
+    kept: list[Hit] = []
     words: list[frozenset[str]] = []
     skipped: dict[str, int] = {}
     for hit in hits:
         if len(kept) == settings.sentences:
             break
-        own = frozenset(analyze(hit.sentence.text, "en"))
+        own = frozenset(analyze(hit.entry.text, "en"))
         reason = None
-        if (
-            copyable
-            and not settings.copies
-            and f" {question} " in f" {plain_key(hit.sentence.text)} "
-        ):
+        if copyable and not settings.copies and f" {question} " in f" {plain_key(hit.entry.text)} ":
             reason = "holds_the_question"
         elif any(_alike(own, other, settings.near) for other in words):
             reason = "near_duplicate"
@@ -125,9 +122,9 @@ def context_record(
     """Return a line of the contexts file; `index` is the index's short hash."""
     sentences = [
         {
-            "text": hit.sentence.text,
+            "text": hit.entry.text,
             "score": round(hit.score, 6),
-            **({"title": hit.sentence.title} if hit.sentence.title else {}),
+            **({"title": hit.entry.title} if hit.entry.title else {}),
         }
         for hit in context.hits
     ]
@@ -165,6 +162,20 @@ def read_contexts(
             problem = "these sentences were retrieved with the options, so they reveal the answer"
             raise DataError(problem, file=path, record=name, field="query", remedy=remedy)
         contexts[name] = _texts(record.get("sentences"), path, name)
+    return contexts
+
+
+def read_context_files(
+    paths: Iterable[str], *, direct_answer: bool = True
+) -> dict[str, tuple[str, ...]]:
+    """Read several contexts files; of a question that two of them have, the later one counts.
+
+    Raises:
+        DataError: as of `read_contexts`.
+    """
+    contexts: dict[str, tuple[str, ...]] = {}
+    for path in paths:
+        contexts |= read_contexts(path, direct_answer=direct_answer)
     return contexts
 
 

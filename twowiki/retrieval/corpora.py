@@ -22,6 +22,7 @@ from twowiki.data.splits import files_below
 from twowiki.errors import DataError
 from twowiki.io.archives import is_zip
 from twowiki.io.records import open_bytes, read_records
+from twowiki.retrieval.analysis import plain_key
 
 _LONGEST = 1000  # characters of a sentence that is kept: longer ones are tables and menus
 _LONGEST_LINE = 1 << 20  # bytes of a line of text
@@ -45,6 +46,16 @@ class Sentence(NamedTuple):
     text: str
     title: str = ""
 
+    @property
+    def indexed(self) -> str:
+        """What an index holds of it: the sentence."""
+        return self.text
+
+    @property
+    def key(self) -> str:
+        """What two spellings of it share."""
+        return plain_key(self.text) or self.text
+
 
 class SentenceCorpus:
     """The sentences of files, read one at a time; it can be iterated repeatedly.
@@ -56,6 +67,7 @@ class SentenceCorpus:
 
     Attributes:
         files: the files read, in order.
+        settings: how they are read.
         dropped: what the last iteration dropped, counted by reason.
     """
 
@@ -70,6 +82,7 @@ class SentenceCorpus:
             raise DataError(f"is {splitting!r}", field="split", remedy="auto, yes or no")
         self.files = [name for source in sources for name in corpus_files(fspath(source))]
         self.splitting, self.title_first = splitting, title_first
+        self.settings = {"unit": "sentence", "splitting": splitting, "title_first": title_first}
         self.dropped: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Sentence]:
@@ -87,7 +100,7 @@ class SentenceCorpus:
                 yield Sentence(plain, named)
 
     def _of_file(self, name: str) -> Iterator[tuple[str, str]]:
-        base = _base(name)
+        base = member_name(name)
         if _TEXT.search(base):
             texts: Iterable[tuple[str, str, bool]] = (
                 (line, "", False) for line in self._lines(name)
@@ -143,19 +156,19 @@ def corpus_files(source: str) -> list[str]:
         DataError: there is no readable file.
     """
     if Path(source).is_file() and not is_zip(source):
-        base = _base(source)
+        base = member_name(source)
         if any(pattern.search(base) for pattern in (_TEXT, _TABLE, _RECORDS)):
             return [source]
         raise DataError("is not a corpus by its name", file=source, remedy=_FORMS)
     names = files_below(source)
     for known in _KNOWN_CORPORA:
-        found = [name for name in names if _base(name).lower().startswith(known.lower())]
+        found = [name for name in names if member_name(name).lower().startswith(known.lower())]
         if found:
             return [_locate(source, name) for name in found[:1]]
     readable = [
         name
         for name in names
-        if any(pattern.search(_base(name)) for pattern in (_TEXT, _TABLE, _RECORDS))
+        if any(pattern.search(member_name(name)) for pattern in (_TEXT, _TABLE, _RECORDS))
     ]
     if not readable:
         raise DataError("has no corpus", file=source, remedy=_FORMS)
@@ -167,7 +180,8 @@ def _locate(source: str, name: str) -> str:
     return f"zip://{name}::{source}" if inside else str(Path(source) / name)
 
 
-def _base(name: str) -> str:
+def member_name(name: str) -> str:
+    """Return the last part of a path, or of a zip's member."""
     return name.partition("::")[0].rpartition("/")[2]
 
 

@@ -13,18 +13,36 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from twowiki.data.schema import Example, Paragraph, parse_record
+from twowiki.data.schema import Example, Paragraph, gold_paragraphs, parse_record
 from twowiki.errors import DataError
 
 Examples = Iterable[Example | Mapping[str, Any]]
 
 
 class Document(NamedTuple):
-    """One distinct paragraph."""
+    """One distinct paragraph; its sentences start at these characters of the text."""
 
     id: str
     title: str
     text: str
+    starts: tuple[int, ...] = ()
+
+    @property
+    def paragraph(self) -> Paragraph:
+        """The paragraph with its sentences, without blanks around them; `sent_id` as it was."""
+        ends = (*self.starts[1:], len(self.text))
+        cut = zip(self.starts, ends, strict=True) if self.starts else ((0, len(self.text)),)
+        return Paragraph(self.title, tuple(self.text[start:end].strip() for start, end in cut))
+
+    @property
+    def indexed(self) -> str:
+        """What an index holds of it: title and text."""
+        return f"{self.title} {self.text}"
+
+    @property
+    def key(self) -> str:
+        """What two records of one document share."""
+        return self.id
 
 
 class Corpus(NamedTuple):
@@ -86,10 +104,9 @@ def build_qrels(examples: Examples) -> Qrels:
     relevant: dict[str, list[str]] = {}
     dangling = 0
     for example in typed_examples(examples):
-        titles = dict.fromkeys(fact.title for fact in example.supporting_facts)
-        found = [paragraph for paragraph in example.context if paragraph.title in titles]
-        relevant[example.id] = list(dict.fromkeys(document_of(one).id for one in found))
-        dangling += len(titles.keys() - {paragraph.title for paragraph in found})
+        gold, lacking = gold_paragraphs(example)
+        relevant[example.id] = list(dict.fromkeys(document_of(one).id for one in gold))
+        dangling += len(lacking)
     if relevant and not any(relevant.values()):
         raise DataError(
             "no question has a supporting fact in its context",
@@ -106,18 +123,37 @@ def build_qrels(examples: Examples) -> Qrels:
 
 def document_of(paragraph: Paragraph) -> Document:
     """Return the document of a paragraph; its id is a hash of title and text."""
-    text = join_sentences(paragraph.sentences)
-    content = f"{paragraph.title}\n{text}".encode("utf-8", "surrogatepass")
-    return Document(hashlib.sha256(content).hexdigest()[:16], paragraph.title, text)
+    text, starts = _joined(paragraph.sentences)
+    return Document(id_of_document(paragraph.title, text), paragraph.title, text, starts)
+
+
+def id_of_document(title: str, text: str) -> str:
+    """Return the id that title and text alone decide."""
+    content = f"{title}\n{text}".encode("utf-8", "surrogatepass")
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def document_record(document: Document) -> dict[str, Any]:
+    """Return a document's line of corpus.jsonl: BEIR's three keys, and where sentences start."""
+    record = {"_id": document.id, "title": document.title, "text": document.text}
+    return {**record, "metadata": {"sentence_starts": list(document.starts)}}
 
 
 def join_sentences(sentences: Sequence[str]) -> str:
     """Return sentences as one text, with a space where neither side has one."""
-    text = ""
+    return _joined(sentences)[0]
+
+
+def _joined(sentences: Sequence[str]) -> tuple[str, tuple[int, ...]]:
+    """Return the text, without blanks around it, and where each sentence starts in it."""
+    text, starts = "", []
     for sentence in sentences:
         glue = " " if text and sentence and not text[-1].isspace() else ""
+        starts.append(len(text))
         text += ("" if sentence[:1].isspace() else glue) + sentence
-    return text.strip()
+    plain = text.strip()
+    moved = len(text) - len(text.lstrip())
+    return plain, tuple(min(max(0, start - moved), len(plain)) for start in starts)
 
 
 def typed_examples(examples: Examples) -> Iterator[Example]:

@@ -22,7 +22,8 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from twowiki.errors import DataError
 from twowiki.io.files import progress
-from twowiki.retrieval.engines import K1, SLACK, B, Found
+from twowiki.retrieval.engines import SLACK, Found
+from twowiki.retrieval.postings import K1, B
 from twowiki.retrieval.sentence_store import SentenceStore
 
 KEY_VARIABLE = "TWOWIKI_SEARCH_API_KEY"
@@ -59,13 +60,13 @@ class SearchServer:
         if done > len(store):
             problem = f"the index {self.index!r} has {done} sentences of another corpus"
             raise DataError(problem, file=self.url, remedy="Name another --server-index")
-        numbered = enumerate(store.sentences())
+        numbered = enumerate(store.entries())
         bar = iter(progress(numbered, what="sending", total=len(store)))
         skipped = max(0, done - BULK)  # numbers are in order; the last request may be incomplete
         for _ in islice(bar, skipped):
             pass
         while block := list(islice(bar, BULK)):
-            self._send([(number, sentence.text) for number, sentence in block])
+            self._send([(number, entry.indexed) for number, entry in block])
         if (done := self._count()) != len(store):
             problem = f"the index {self.index!r} has {done} of {len(store)} sentences"
             raise DataError(problem, file=self.url, remedy="Remove the index there and run again")

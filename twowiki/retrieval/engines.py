@@ -1,15 +1,14 @@
-"""Engines that retrieve sentences by BM25 (k1 1.2, b 0.75), behind one interface.
+"""Engines that retrieve by BM25 (k1 1.2, b 0.75), behind one interface.
 
-In: a store of sentences, then questions. Out: sentence numbers with scores, best first. `bm25s`
-holds a corpus of up to about two million sentences in memory-mapped arrays; `tantivy` is for more.
-Both index the words of `analysis`, so that they differ in rounding only; the search server is in
-`elasticsearch`. Ties are ordered by sentence number, whatever the engine.
+In: a store of entries (sentences or paragraphs), then questions. Out: entry numbers with scores,
+best first. `bm25s` holds a corpus of up to about two million entries in memory-mapped arrays;
+`tantivy` is for more. Both index the words of `analysis`, so that they differ in rounding only; the
+search server is in `elasticsearch`, encoders are in `dense`. Ties are ordered by entry number.
 """
 
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -20,30 +19,30 @@ import numpy as np
 from twowiki.io.files import progress
 from twowiki.io.records import collector_paused
 from twowiki.retrieval.analysis import analyze
+from twowiki.retrieval.postings import K1, B, Postings
 from twowiki.retrieval.sentence_store import SentenceStore
 
-K1, B = 1.2, 0.75
 SLACK = 50  # hits beyond k, so that ties at the end are ordered by number
-_COMMIT = 200_000  # sentences between tantivy's commits
+_COMMIT = 200_000  # entries between tantivy's commits
 _HEAP = 256 << 20  # bytes that tantivy collects before it writes a segment
 
 
 class Found(NamedTuple):
-    """A sentence's number and its score."""
+    """An entry's number and its score."""
 
     number: int
     score: float
 
 
 class SentenceEngine(Protocol):
-    """Retrieves sentences by number."""
+    """Retrieves entries by number."""
 
     def search(self, questions: Sequence[str], k: int) -> list[list[Found]]:
-        """Return the k best sentences of each question, best first; all share a word with it."""
+        """Return the k best entries of each question, best first."""
 
 
 class Bm25sEngine:
-    """The arrays of `bm25s`, of which only the matching sentences are scored.
+    """The arrays of `bm25s`, of which only the matching entries are scored.
 
     Args:
         folder: where `build` wrote.
@@ -57,7 +56,7 @@ class Bm25sEngine:
         found: Any = bm25s.BM25.load(folder, mmap=True, load_corpus=False)
         self.vocabulary: dict[str, int] = found.vocab_dict
         arrays = found.scores
-        self.data, self.indices = arrays["data"], arrays["indices"]
+        self.data, self.indices = np.asarray(arrays["data"]), np.asarray(arrays["indices"])
         self.starts = np.asarray(arrays["indptr"])
         self.scores = np.zeros(int(arrays["num_docs"]), dtype=np.float32)
 
@@ -68,36 +67,30 @@ class Bm25sEngine:
 
         if folder.is_dir():
             return
-
-        vocabulary: dict[str, int] = {}
-        documents = []
+        entries = progress(store.entries(), what="indexing", total=len(store))
+        postings = Postings(len(store))
         with collector_paused():
-            for sentence in progress(store.sentences(), what="indexing", total=len(store)):
-                words = analyze(sentence.text, analyzer)
-                documents.append([vocabulary.setdefault(word, len(vocabulary)) for word in words])
-            if not vocabulary:  # only stop words
-                vocabulary[""] = 0
-            retriever: Any = bm25s.BM25(method="lucene", k1=K1, b=B)
-            retriever.index((documents, vocabulary), show_progress=sys.stderr.isatty())
+            for number, entry in enumerate(entries):
+                postings.add(number, analyze(entry.indexed, analyzer))
+        retriever: Any = bm25s.BM25(method="lucene", k1=K1, b=B)
+        retriever.nonoccurrence_array = None
+        retriever.scores = postings.scores()
+        retriever.vocab_dict = postings.vocabulary
         aside = folder.with_name(f".{folder.name}.tmp")
         shutil.rmtree(aside, ignore_errors=True)
         retriever.save(aside, show_progress=False)
         aside.rename(folder)
 
     def search(self, questions: Sequence[str], k: int) -> list[list[Found]]:
-        """Sum the scores of each question's words, over the sentences that have them."""
+        """Sum the scores of each question's words, over the entries that have them."""
         return [self._best(analyze(question, self.analyzer), k) for question in questions]
 
     def _best(self, words: Sequence[str], k: int) -> list[Found]:
         ids = [self.vocabulary[word] for word in words if word and word in self.vocabulary]
-        matches = []
         for one in ids:
             rows = slice(int(self.starts[one]), int(self.starts[one + 1]))
-            self.scores[self.indices[rows]] += self.data[rows]
-            matches.append(np.asarray(self.indices[rows]))
-        if not matches:
-            return []
-        numbers = np.unique(np.concatenate(matches))
+            np.add.at(self.scores, self.indices[rows], self.data[rows])
+        numbers = np.flatnonzero(self.scores)
         scores = self.scores[numbers]
         self.scores[numbers] = 0
         if len(numbers) > k:
@@ -109,7 +102,7 @@ class Bm25sEngine:
 
 
 class TantivyEngine:
-    """A tantivy index of the words of `analysis`; sentence numbers are its only stored field.
+    """A tantivy index of the words of `analysis`; entry numbers are its only stored field.
 
     Args:
         folder: where `build` wrote.
@@ -122,6 +115,11 @@ class TantivyEngine:
         self.index.reload()
         self.searcher = self.index.searcher()
 
+    @property
+    def count(self) -> int:
+        """Entries of the index; none where its list of files is missing."""
+        return int(self.searcher.num_docs)
+
     @staticmethod
     def build(store: SentenceStore, folder: Path, analyzer: str, *, batch: int = _COMMIT) -> None:
         """Index a store; what an interrupted build committed is kept."""
@@ -132,12 +130,12 @@ class TantivyEngine:
         index.reload()
         done = index.searcher().num_docs
         writer: Any = index.writer(heap_size=_HEAP, num_threads=1)
-        stream = enumerate(store.sentences(done), start=done)
+        stream = enumerate(store.entries(done), start=done)
         bar = iter(progress(stream, what="indexing", total=len(store) - done))
         while block := list(islice(bar, batch)):
-            for number, sentence in block:
+            for number, entry in block:
                 document: Any = tantivy.Document()
-                document.add_text("words", " ".join(analyze(sentence.text, analyzer)))
+                document.add_text("words", " ".join(analyze(entry.indexed, analyzer)))
                 document.add_unsigned("number", number)
                 writer.add_document(document)
             writer.commit()

@@ -1,157 +1,240 @@
-"""Rankings of paragraphs, as retrievers write them, and their scores.
+"""Rankings of paragraphs for each question, as retrievers write them, and with their texts.
 
-In: JSON `{id: [title, ...]}`, JSON lines `{"id", "titles"}` (an entry may be a title or an object
-with a `title`), or a TREC run of document ids with the corpus that they belong to. Out: titles by
-question id, best first, and their `title_recall@k` and `all_gold@k`. Another format, and a document
-that is not in the corpus, are refused.
+In: JSON `{id: [title, ...]}` or `{id: {document: score}}`; JSON lines of an id and a list
+(`paragraphs`, `titles`, `retrieved`, `ctxs`, ...), whose entries are titles or objects with a
+title, and perhaps a text, sentences and an id; or a TREC run of document ids. A corpus adds what a
+ranking lacks. Out: a `Ranking` by question id, best first. Scores are ordered as `trec_eval` does:
+by score, then by id from z to a. Other formats, and documents that are not in the corpus, are
+refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
-from twowiki.errors import DataError
-from twowiki.io.records import read_values
-from twowiki.retrieval.corpus import Examples, typed_examples
+import numpy as np
 
-_LIST_NAMES = ("titles", "ranked", "retrieved", "documents", "results", "hits")
+from twowiki.data.schema import Example, Paragraph
+from twowiki.errors import DataError
+from twowiki.io.records import read_records, read_values
+from twowiki.metric.blame import Ranked
+from twowiki.retrieval.corpus import Document
+from twowiki.retrieval.paragraphs import ParagraphCorpus, document_of_record
+
+_LIST_NAMES = (
+    *("paragraphs", "titles", "ranked", "retrieved", "documents", "results", "hits"),
+    *("retrieval_result", "ctxs", "docs"),
+)
+_IDS = ("_id", "id", "qid", "query_id", "question_id")
+_LINES = re.compile(r"\.(?:jsonl|ndjson)(?:\.(?:gz|bz2|xz))?$", re.IGNORECASE)
 _FORMAT = (
     'Write {"id": "...", "titles": ["best", "next", ...]} per line, {"ID": ["best", ...]}, or a '
     "TREC run together with --corpus"
 )
 _WRITE_CORPUS = "Write the corpus with `twowiki corpus`"
+_NO_TEXT = "the ranking has no texts"
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The ranked paragraphs of one question, best first.
+
+    Attributes:
+        documents: the documents; of some a file has no more than the title, or the id.
+        complete: whether each has a text.
+    """
+
+    documents: tuple[Document, ...]
+    complete: bool = False
+
+    @property
+    def titles(self) -> list[str]:
+        """The titles, best first."""
+        return [document.title for document in self.documents]
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the documents, best first; of entries that are one text this text."""
+        return [document.id or document.title for document in self.documents]
 
 
 def read_rankings(
     path: str | PathLike[str], corpus: str | PathLike[str] | None = None
-) -> dict[str, list[str]]:
+) -> dict[str, Ranking]:
     """Read rankings.
 
     Args:
         path: the file.
-        corpus: corpus.jsonl, with the titles of a TREC run's document ids.
+        corpus: the corpus, with the titles and texts of document ids.
 
     Raises:
         DataError: another format, or a document that is not in the corpus.
     """
     try:
+        if _LINES.search(str(path)):
+            rankings = _of_records(record for _, record in read_records(path))
+            return rankings if corpus is None else _completed(rankings, corpus, path)
         values, _ = read_values(path, text_lines=True)
         if isinstance(values, Mapping):
-            return {name: _title_list(found, name) for name, found in values.items()}
-        if values and isinstance(values[0], str):
-            return _of_run(values, _titles(corpus, path))
-        return _of_records(values)
+            rankings = {name: _ranking(found, name) for name, found in values.items()}
+        elif values and isinstance(values[0], str):
+            rankings = _of_run(values)
+        else:
+            rankings = _of_records(values)
     except DataError as error:
         raise error.at(path) from None
+    return rankings if corpus is None else _completed(rankings, corpus, path)
 
 
-def title_recall_at_k(ranked: Sequence[str], gold: Collection[str], k: int) -> float:
-    """Return the percentage of gold titles among the first k ranked ones (0-100).
-
-    A title that is ranked twice takes two positions and counts once.
-    """
-    wanted = _wanted(gold, k)
-    return 100.0 * len(wanted.intersection(ranked[:k])) / len(wanted)
-
-
-def all_gold_at_k(ranked: Sequence[str], gold: Collection[str], k: int) -> int:
-    """Return 1 if all gold titles are among the first k ranked ones, else 0."""
-    return int(_wanted(gold, k).issubset(ranked[:k]))
-
-
-def score_rankings(
-    ranked: Mapping[str, Sequence[str]], gold: Examples, ks: Sequence[int] = (2, 5, 10)
-) -> dict[str, Any]:
-    """Return the means of both measures over all gold questions; an unranked question scores 0.
+def with_retrieved(
+    examples: Iterable[Example], rankings: Mapping[str, Ranking], paragraphs: int = 10
+) -> Iterator[Example]:
+    """Yield examples whose context is what was retrieved, instead of their own.
 
     Args:
-        ranked: question id to titles, best first.
-        gold: examples with supporting facts.
-        ks: the cutoffs of the rankings.
+        examples: the questions.
+        rankings: by question id; with texts.
+        paragraphs: the largest number of them.
 
-    Returns:
-        `title_recall@k` (0-100) and `all_gold@k` (share of questions, 0-1) for each k, `n`, and
-        the number of questions that are `missing` in the rankings.
+    Raises:
+        DataError: a question without a ranking, or a ranking without texts.
     """
-    titles = {
-        example.id: {fact.title for fact in example.supporting_facts}
-        for example in typed_examples(gold)
-    }
-    titles = {name: wanted for name, wanted in titles.items() if wanted}
-    if not titles:
-        raise DataError("no question has supporting facts", remedy="Test splits hide them")
-    pairs = [(ranked.get(name, ()), wanted) for name, wanted in titles.items()]
-    metrics: dict[str, Any] = {}
-    for k in ks:
-        recalls = [title_recall_at_k(found, wanted, k) for found, wanted in pairs]
-        complete = [all_gold_at_k(found, wanted, k) for found, wanted in pairs]
-        metrics[f"title_recall@{k}"] = sum(recalls) / len(recalls)
-        metrics[f"all_gold@{k}"] = sum(complete) / len(complete)
-    metrics["n"] = len(titles)
-    metrics["missing"] = sum(name not in ranked for name in titles)
-    return metrics
+    for example in examples:
+        ranking = rankings.get(example.id)
+        if ranking is None:
+            remedy = "Retrieve for all questions: `twowiki retrieve INDEX QUESTIONS OUT`"
+            raise DataError("the question has no ranking", record=example.id, remedy=remedy)
+        if not ranking.complete:
+            remedy = "Name the corpus with --corpus, or retrieve with `twowiki retrieve`"
+            raise DataError(_NO_TEXT, record=example.id, remedy=remedy)
+        yield example._replace(context=context_of(ranking.documents[:paragraphs]))
 
 
-def _wanted(gold: Collection[str], k: int) -> set[str]:
-    if k < 1:
-        raise DataError(f"k is {k}", remedy="Use at least 1")
-    if isinstance(gold, str) or not gold:
-        raise DataError("no gold titles to recall", remedy="Pass a set of titles")
-    return set(gold)
+def context_of(documents: Iterable[Document]) -> tuple[Paragraph, ...]:
+    """Return documents as a context: of two paragraphs with one title only the better one."""
+    found: dict[str, Paragraph] = {}
+    for document in documents:
+        found.setdefault(document.title, document.paragraph)
+    return tuple(found.values())
 
 
-def _of_records(records: Iterable[Any]) -> dict[str, list[str]]:
+def _of_records(records: Iterable[Any]) -> dict[str, Ranking]:
     rankings = {}
     for number, record in enumerate(records):
-        name = _id_of(record)
+        names = (record.get(key) for key in _IDS) if isinstance(record, Mapping) else ()
+        name = next((one for one in names if one is not None), None)
         if not isinstance(name, str):
             raise DataError("a ranking without an id", record=f"number {number}", remedy=_FORMAT)
         found = next((record[key] for key in _LIST_NAMES if key in record), None)
-        rankings[name] = _title_list(found, name)
+        rankings[name] = _ranking(found, name)
     return rankings
 
 
-def _id_of(record: Any) -> Any:
-    return record.get("_id", record.get("id")) if isinstance(record, Mapping) else None
-
-
-def _title_list(found: Any, name: str) -> list[str]:
+def _ranking(found: Any, name: str) -> Ranking:
+    if isinstance(found, Mapping) and all(type(one) in (int, float) for one in found.values()):
+        return Ranking(_by_score({key: float(np.float32(one)) for key, one in found.items()}))
     entries = found if isinstance(found, list) else [None]
-    named = [entry.get("title") if isinstance(entry, Mapping) else entry for entry in entries]
-    titles = [title for title in named if isinstance(title, str)]
-    if len(titles) < len(entries):
+    documents = [document for entry in entries if (document := _document(entry)) is not None]
+    if len(documents) < len(entries):
         raise DataError("the ranking is not a list of titles", record=name, remedy=_FORMAT)
-    return titles
+    complete = not any(isinstance(entry, str) for entry in entries)
+    return Ranking(tuple(documents), complete and all(one.starts for one in documents))
 
 
-def _titles(corpus: str | PathLike[str] | None, path: str | PathLike[str]) -> dict[str, str]:
-    if corpus is None:
-        raise DataError("a TREC run needs the corpus for its titles", file=path, remedy=_FORMAT)
-    titles = {}
-    records, _ = read_values(corpus, ids=("_id",), remedy=_WRITE_CORPUS)
-    for number, record in enumerate([records] if isinstance(records, Mapping) else records):
-        name, title = _id_of(record), record.get("title") if isinstance(record, Mapping) else None
-        if not isinstance(name, str) or not isinstance(title, str):
-            problem, where = "a document without _id or title", f"number {number}"
-            raise DataError(problem, file=corpus, record=where, remedy=_WRITE_CORPUS)
-        titles[name] = title
-    return titles
+def _document(entry: Any) -> Document | None:
+    """Return the document of a ranking's entry; None if it is no title and has none."""
+    if isinstance(entry, str):
+        return Document("", entry, "")
+    if not isinstance(entry, Mapping):
+        return None
+    try:
+        return document_of_record(entry)
+    except DataError:
+        title, name = entry.get("title"), entry.get("_id", entry.get("docid", ""))
+        return Document(str(name), title, "") if isinstance(title, str) else None
 
 
-def _of_run(lines: Iterable[str], titles: Mapping[str, str]) -> dict[str, list[str]]:
-    """Read `query Q0 document rank score tag` lines, ordered by score, then by rank."""
-    found: dict[str, list[tuple[float, int, str]]] = {}
+def _of_run(lines: Iterable[str]) -> dict[str, Ranking]:
+    """Read `query Q0 document rank score tag` lines; scores are single floats, as there."""
+    found: dict[str, dict[str, float]] = {}
     for number, line in enumerate(lines, 1):
         parts = line.split()
         if not parts:
             continue
         try:
-            name, document, rank, score = parts[0], parts[2], int(parts[3]), float(parts[4])
+            name, document, score = parts[0], parts[2], float(np.float32(parts[4]))
         except (IndexError, ValueError):
             raise DataError(f"line {number} is not a line of a TREC run", remedy=_FORMAT) from None
-        if document not in titles:
-            raise DataError("a ranked document is not in the corpus", record=name, field=document)
-        found.setdefault(name, []).append((-score, rank, titles[document]))
-    return {name: [title for _, _, title in sorted(ranked)] for name, ranked in found.items()}
+        ranked = found.setdefault(name, {})
+        if document in ranked:
+            raise DataError("a document is ranked twice", record=name, field=document)
+        ranked[document] = score
+    return {name: Ranking(_by_score(ranked)) for name, ranked in found.items()}
+
+
+def _by_score(scores: Mapping[str, float]) -> tuple[Document, ...]:
+    ordered = sorted(scores, key=lambda name: (scores[name], name), reverse=True)
+    return tuple(Document(name, "", "") for name in ordered)
+
+
+def _completed(
+    rankings: Mapping[str, Ranking], corpus: str | PathLike[str], path: str | PathLike[str]
+) -> dict[str, Ranking]:
+    """Return rankings with the documents of a corpus, by id, or by title where there is none."""
+    wanted = {one.id or one.title for ranking in rankings.values() for one in ranking.documents}
+    known: dict[str, Document] = {}
+    try:
+        for document in ParagraphCorpus([corpus]):
+            for key in {document.id, document.title} & wanted:
+                known.setdefault(key, document)
+    except DataError as error:
+        if error.remedy and "corpus.jsonl" in error.remedy:
+            raise DataError(
+                error.problem, file=corpus, record=error.record, remedy=_WRITE_CORPUS
+            ) from None
+        raise
+    return {name: _filled(ranking, known, name, path) for name, ranking in rankings.items()}
+
+
+def _filled(
+    ranking: Ranking, known: Mapping[str, Document], name: str, path: str | PathLike[str]
+) -> Ranking:
+    documents = []
+    for one in ranking.documents:
+        document = known.get(one.id or one.title)
+        if document is None:
+            problem, where = "a ranked document is not in the corpus", one.id or one.title
+            raise DataError(problem, file=path, record=name, field=where)
+        documents.append(document)
+    return Ranking(tuple(documents), complete=True)
+
+
+def _texts(one: Any) -> Any:
+    return one if isinstance(one, Sequence) else one.titles
+
+
+def titles_of(ranked: Ranked) -> dict[str, list[str]]:
+    """Return the ranked titles by question id.
+
+    Raises:
+        DataError: a ranking of document ids alone.
+    """
+    found = {}
+    for name, one in ranked.items():
+        found[name] = list(_texts(one))
+        if not all(found[name]):
+            remedy = "Name the corpus with --corpus, or score against judgments (qrels)"
+            raise DataError("a ranked document has no title", record=name, remedy=remedy)
+    return found
+
+
+def ids_of(ranked: Ranked) -> dict[str, list[str]]:
+    """Return the ranked document ids by question id."""
+    return {
+        name: one.ids if isinstance(one, Ranking) else list(_texts(one))
+        for name, one in ranked.items()
+    }

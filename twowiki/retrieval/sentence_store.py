@@ -1,9 +1,10 @@
-"""The distinct sentences of an index, on disk in parts: written once, read by number.
+"""The distinct sentences or paragraphs of an index, on disk in parts: written once, read by number.
 
 In: a corpus. Out: a `SentenceStore`. A journal lists the parts that are complete, so that an
-interrupted build continues after them. Duplicates (equal letters and digits, whatever case and
-punctuation) are dropped by 64-bit hashes in sorted arrays: eight bytes per sentence, whatever the
-corpus's size. A corpus without a usable sentence is refused, and so is a store of another corpus.
+interrupted build continues after them. Duplicates (sentences of equal letters and digits, whatever
+case and punctuation; paragraphs of one id) are dropped by 64-bit hashes in sorted arrays: eight
+bytes per entry, whatever the corpus's size. A corpus without a usable entry is refused, and so is a
+store of another corpus.
 """
 
 from __future__ import annotations
@@ -21,14 +22,17 @@ import numpy as np
 from twowiki.errors import DataError
 from twowiki.io.files import progress, replacing
 from twowiki.io.journal import Journal
-from twowiki.retrieval.analysis import plain_key
 from twowiki.retrieval.corpora import Sentence, SentenceCorpus
+from twowiki.retrieval.corpus import Document
+from twowiki.retrieval.paragraphs import ParagraphCorpus
 
 PART_SIZE = 100_000  # sentences of a part
 PARTS_FILE = "parts.jsonl"
 _OPEN_PARTS = 64  # files kept open at a time
 
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]
+Entry = Sentence | Document
+TextCorpus = SentenceCorpus | ParagraphCorpus
 
 
 class HashSet:
@@ -71,18 +75,18 @@ class SentenceStore:
     def __len__(self) -> int:
         return int(self.starts[-1])
 
-    def __getitem__(self, number: int) -> Sentence:
+    def __getitem__(self, number: int) -> Entry:
         part = int(np.searchsorted(self.starts, number, side="right")) - 1
         stream, offsets = self._open_part(part)
         position = number - int(self.starts[part])
         stream.seek(int(offsets[position]))
         return _decode(stream.read(int(offsets[position + 1] - offsets[position])))
 
-    def sentences(self, start: int = 0) -> Iterator[Sentence]:
-        """Yield all sentences from a number on, in order."""
+    def entries(self, start: int = 0) -> Iterator[Entry]:
+        """Yield all entries from a number on, in order."""
         for part in range(len(self.parts)):
             if self.starts[part + 1] > start:
-                with (self.folder / f"{part:05}.txt").open("rb") as stream:
+                with (self.folder / f"{part:05}.jsonl").open("rb") as stream:
                     lines = islice(stream, max(0, start - int(self.starts[part])), None)
                     yield from map(_decode, lines)
 
@@ -91,7 +95,7 @@ class SentenceStore:
         texts = json.dumps([part["content"] for part in self.parts])
         return hashlib.sha256(texts.encode()).hexdigest()
 
-    def dropped(self, corpus: SentenceCorpus) -> dict[str, int]:
+    def dropped(self, corpus: TextCorpus) -> dict[str, int]:
         """Return by reason how many sentences of a corpus, read to its end, are not here."""
         duplicates = self.parts[-1]["read"] - len(self)
         counts = [*sorted(corpus.dropped.items()), ("duplicate", duplicates)]
@@ -106,11 +110,11 @@ class SentenceStore:
         if part not in self._open:
             if len(self._open) >= _OPEN_PARTS:
                 self._open.popitem(last=False)[1][0].close()
-            path = self.folder / f"{part:05}.txt"
+            path = self.folder / f"{part:05}.jsonl"
             offsets = np.load(self.folder / f"{part:05}.offsets.npy", mmap_mode="r")
             size = path.stat().st_size
             if len(offsets) != self.parts[part]["sentences"] + 1 or int(offsets[-1]) != size:
-                remedy = "Remove the folder and index the corpus again"
+                remedy = "Index the corpus again with --restart"
                 raise DataError("the file has another length", file=path, remedy=remedy)
             stream = path.open("rb")
             self._open[part] = stream, offsets
@@ -119,13 +123,13 @@ class SentenceStore:
 
 
 def fill_store(
-    corpus: SentenceCorpus,
+    corpus: TextCorpus,
     folder: Path,
     *,
     part: int = PART_SIZE,
     identity: Mapping[str, Any] | None = None,
 ) -> SentenceStore:
-    """Write the distinct sentences of a corpus; parts that are complete already are kept.
+    """Write the distinct entries of a corpus; parts that are complete already are kept.
 
     Args:
         corpus: the sentences.
@@ -142,7 +146,8 @@ def fill_store(
     for number in range(len(journal.records)):
         seen.add(np.load(folder / f"{number:05}.hashes.npy"))
     done = max((record["read"] for record in journal.records.values()), default=0)
-    stream = iter(progress(corpus, what="reading sentences"))
+    entries: Iterator[Entry] = iter(corpus)
+    stream = iter(progress(entries, what="reading"))
     for _ in islice(stream, done):
         pass  # read again and skipped: one cannot start in the middle of a compressed file
     while block := list(islice(stream, part)):
@@ -155,13 +160,13 @@ def fill_store(
     store = SentenceStore(folder)
     if not len(store):
         reasons = ", ".join(f"{count} {reason}" for reason, count in corpus.dropped.items())
-        problem = f"has no usable sentence ({reasons or 'it is empty'})"
+        problem = f"has no usable text ({reasons or 'it is empty'})"
         raise DataError(problem, file=corpus.files[0])
     return store
 
 
-def _distinct(block: list[Sentence], seen: HashSet) -> tuple[list[Sentence], Hashes]:
-    """Return the first of equal sentences, in order, and their hashes."""
+def _distinct(block: list[Entry], seen: HashSet) -> tuple[list[Entry], Hashes]:
+    """Return the first of equal entries, in order, and their hashes."""
     hashes = np.fromiter(map(_hash, block), dtype=np.uint64, count=len(block))
     first = np.zeros(len(block), dtype=bool)
     first[np.unique(hashes, return_index=True)[1]] = True
@@ -169,16 +174,16 @@ def _distinct(block: list[Sentence], seen: HashSet) -> tuple[list[Sentence], Has
     return [block[position] for position in np.flatnonzero(fresh)], hashes[fresh]
 
 
-def _hash(sentence: Sentence) -> int:
-    key = plain_key(sentence.text) or sentence.text
-    return int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest(), "little")
+def _hash(entry: Entry) -> int:
+    key = entry.key.encode("utf-8", "replace")
+    return int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little")
 
 
-def _write_part(folder: Path, number: int, kept: list[Sentence], hashes: Hashes) -> str:
-    """Write a part; return the hash of its sentences."""
-    lines = [f"{one.text}\t{one.title}\n".encode("utf-8", "replace") for one in kept]
+def _write_part(folder: Path, number: int, kept: list[Entry], hashes: Hashes) -> str:
+    """Write a part; return the hash of its entries."""
+    lines = [f"{json.dumps(one, ensure_ascii=False)}\n".encode("utf-8", "replace") for one in kept]
     offsets = np.cumsum([0, *map(len, lines)], dtype=np.int64)
-    with replacing(folder / f"{number:05}.txt", "wb") as stream:
+    with replacing(folder / f"{number:05}.jsonl", "wb") as stream:
         stream.writelines(lines)
     for name, array in (("offsets", offsets), ("hashes", hashes)):
         with replacing(folder / f"{number:05}.{name}.npy", "wb") as stream:
@@ -186,6 +191,9 @@ def _write_part(folder: Path, number: int, kept: list[Sentence], hashes: Hashes)
     return hashlib.sha256(b"".join(lines)).hexdigest()
 
 
-def _decode(line: bytes) -> Sentence:
-    text, _, title = line.decode().rstrip("\n").partition("\t")
-    return Sentence(text, title)
+def _decode(line: bytes) -> Entry:
+    values = json.loads(line)
+    if len(values) == 2:
+        return Sentence(*values)
+    document, title, text, starts = values
+    return Document(document, title, text, tuple(starts))

@@ -24,11 +24,17 @@ from twowiki.arc_da.metric.report import (
     summarize_system,
 )
 from twowiki.arc_da.schema import MultipleChoice, Question
-from twowiki.arc_da.sources import read_gold_questions, read_multiple_choice
+from twowiki.arc_da.sources import (
+    find_question_splits,
+    index_by_id,
+    read_gold_questions,
+    read_multiple_choice,
+    read_questions,
+)
 from twowiki.errors import DataError
-from twowiki.io.files import sha256_of
+from twowiki.io.files import sha256_of, write_json
 from twowiki.io.stages import key_of
-from twowiki.retrieval.arc_da_contexts import read_contexts
+from twowiki.retrieval.arc_da_contexts import read_context_files
 from twowiki.text2text.arc_da_format import (
     Format,
     fit_question,
@@ -36,7 +42,15 @@ from twowiki.text2text.arc_da_format import (
     parse_option,
     render_target,
 )
-from twowiki.text2text.arc_da_instances import draw_answers, draw_items, exclude_leaks, mixed_counts
+from twowiki.text2text.arc_da_instances import (
+    QUESTIONS_FILE,
+    draw_answers,
+    draw_in_order,
+    draw_items,
+    exclude_leaks,
+    mixed_counts,
+    training_record,
+)
 from twowiki.text2text.pairs import Pair
 from twowiki.text2text.settings import ArcDaArguments
 from twowiki.text2text.task import TextTask
@@ -184,6 +198,12 @@ class ArcDaTask(TextTask):
         kept = {name: value for name, value in scores.items() if name != "rows"}
         return {"mc_predictions.json": chosen, "mc_scores.json": kept}
 
+    def save(self, model: Any, folder: Path) -> None:
+        """Save the model, and which questions it was trained on."""
+        super().save(model, folder)
+        record = training_record(self.training.items(), self.data.originals)
+        write_json(folder / QUESTIONS_FILE, record, indent=None)
+
     def describe(self) -> list[str]:
         """Return lines on the questions, on what was left out, and on how much context fit."""
         lines = [
@@ -193,10 +213,15 @@ class ArcDaTask(TextTask):
             for reason, ids in sorted(self.data.leaks.items())
         ]
         lines += self.counted()
-        for split, name in ((self.training, "training"), (self.evaluated, "validation")):
+        config = self.config
+        for split, name in ((self.training, "train"), (self.evaluated, "validation")):
+            source = getattr(config, f"{name}_file") or config.data_dir
+            choice = (
+                f", {len(split.multiple_choice):,} of multiple choice of {' '.join(config.arc)}"
+            )
             lines.append(
-                f"{len(split.questions)} {name} questions, "
-                f"{len(split.multiple_choice)} of multiple choice"
+                f"{name}: {len(split.questions):,} questions of {source}"
+                + (choice if config.arc else "")
             )
         lines.append(f"{len(self.choose(0))} training instances per epoch, of {len(self.train)}")
         return lines
@@ -324,6 +349,7 @@ class ArcDaSplits(NamedTuple):
     training: QuestionSplit
     evaluated: QuestionSplit
     leaks: dict[str, list[str]]
+    originals: Mapping[str, MultipleChoice]
 
 
 def read_splits(config: ArcDaArguments) -> ArcDaSplits:
@@ -334,10 +360,13 @@ def read_splits(config: ArcDaArguments) -> ArcDaSplits:
     """
     train, validation = _questions(config, "train"), _questions(config, "validation")
     choice = _multiple_choice(config)
+    originals = index_by_id(read_multiple_choice(config.arc)) if config.arc else {}
     guarded = exclude_leaks(
         train if config.direct_answers else [],
         choice[0] if config.multiple_choice else [],
         [*validation, *choice[1]],
+        others=_other_questions(config),
+        originals=originals,
         leaks=config.leaks,
     )
     if not any(question.has_gold for question in validation):
@@ -351,14 +380,27 @@ def read_splits(config: ArcDaArguments) -> ArcDaSplits:
         QuestionSplit(guarded.questions, guarded.multiple_choice, contexts, mc_contexts),
         QuestionSplit(validation, choice[1], contexts, mc_contexts),
         guarded.dropped,
+        originals,
     )
+
+
+def _other_questions(config: ArcDaArguments) -> list[Question | MultipleChoice]:
+    """Return the questions at hand that belong to no training split, evaluated now or not."""
+    found: list[Question | MultipleChoice] = []
+    if config.data_dir:
+        for split in find_question_splits(config.data_dir):
+            if split != "train":
+                found += read_questions(config.data_dir, split=split)
+    if config.arc:
+        found += (one for one in read_multiple_choice(config.arc) if one.split in ("dev", "test"))
+    return found
 
 
 def _questions(config: ArcDaArguments, split: str) -> list[Question]:
     file = config.train_file if split == "train" else config.validation_file
     most = config.max_train_samples if split == "train" else config.max_eval_samples
     found = read_gold_questions(file) if file else read_gold_questions(config.data_dir, split=split)
-    questions = list(found.values())[: most or None]
+    questions = draw_in_order(list(found.values()), most, config.seed)
     return [one for one in questions if one.has_gold] if split == "train" else questions
 
 
@@ -371,14 +413,15 @@ def _multiple_choice(config: ArcDaArguments) -> tuple[list[MultipleChoice], list
         remedy = "Name ARC's train and dev files, with keys"
         raise DataError("have no training questions", field="arc", remedy=remedy)
     dev = [one for one in known if one.split == "dev"]
-    return train[: config.max_train_samples or None], dev[: config.max_eval_samples or None]
+    return (
+        draw_in_order(train, config.max_train_samples, config.seed),
+        draw_in_order(dev, config.max_eval_samples, config.seed),
+    )
 
 
 def _contexts(names: Sequence[str], items: Sequence[AnyQuestion], *, direct: bool) -> Sentences:
     """Read sentences of files; options must not have helped where a direct answer is wanted."""
-    found: dict[str, Sequence[str]] = {}
-    for name in names:
-        found |= read_contexts(name, direct_answer=direct)
+    found = read_context_files(names, direct_answer=direct)
     missing = sum(item.question_id not in found for item in items)
     if names and missing == len(items):
         remedy = "Retrieve for the questions of both splits: `twowiki arc-da retrieve`"

@@ -9,8 +9,8 @@ trained with, so the format is kept with the model. Gold answers never enter an 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from twowiki.errors import DataError
 
@@ -41,6 +41,15 @@ class Format(NamedTuple):
     preset: str = "arcda"
     mc_target: str = "text"
     order: str = "best_first"
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> Format:
+        """Return the format that a trained model's record names.
+
+        Raises:
+            DataError: a value is unknown.
+        """
+        return cls(*(record[name] for name in cls._fields)).checked()
 
     def checked(self) -> Format:
         """Return the format if its values are known.

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 
 from twowiki.errors import DataError
 from twowiki.text2text.chat_format import Codec
 from twowiki.text2text.loading import SEQ2SEQ
+from twowiki.training.memory import is_out_of_memory, release_memory
+
+_Row = TypeVar("_Row")
+_Result = TypeVar("_Result")
 
 # against a checkpoint's own generation settings (summarizers have a minimum of 56 tokens)
 PLAIN = {
@@ -52,25 +56,46 @@ def generate_texts(
         DataError: a single row does not fit into memory.
     """
     ids, mask = batch["input_ids"], batch["attention_mask"]
-    try:
+    config = _configure(codec, decoding, model)
+
+    def texts(rows: Sequence[int]) -> list[str]:
+        some = list(rows)
         output = model.generate(
-            input_ids=ids, attention_mask=mask, generation_config=_configure(codec, decoding, model)
+            input_ids=ids[some], attention_mask=mask[some], generation_config=config
         )
-    except RuntimeError as error:
-        if not _is_memory(error):
+        if codec.kind != SEQ2SEQ:
+            output = output[:, ids.shape[1] :]
+        return [codec.decode(row) for row in output.tolist()]
+
+    return rows_in_halves(texts, range(len(ids)), lambda _: f"an input of {ids.shape[1]} tokens")
+
+
+def rows_in_halves(
+    work: Callable[[Sequence[_Row]], list[_Result]],
+    rows: Sequence[_Row],
+    describe: Callable[[_Row], str],
+) -> list[_Result]:
+    """Return the results of work on rows, done in halves where memory runs out.
+
+    Args:
+        work: takes some of the rows, and returns a result for each.
+        rows: at least one.
+        describe: names a row that does not fit by itself.
+
+    Raises:
+        DataError: a single row does not fit into memory.
+    """
+    try:
+        return work(rows)
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
             raise
-        if len(ids) == 1:
-            problem = f"an input of {ids.shape[1]} tokens does not fit into memory"
+        if len(rows) == 1:
+            problem = f"{describe(rows[0])} does not fit into memory"
             raise DataError(problem, remedy="Use a smaller model or shorter inputs") from None
-        half = len(ids) // 2
-        first = {name: value[:half] for name, value in batch.items()}
-        second = {name: value[half:] for name, value in batch.items()}
-        return generate_texts(model, codec, first, decoding) + generate_texts(
-            model, codec, second, decoding
-        )
-    if codec.kind != SEQ2SEQ:
-        output = output[:, ids.shape[1] :]
-    return [codec.decode(row) for row in output.tolist()]
+    release_memory()
+    half = len(rows) // 2
+    return rows_in_halves(work, rows[:half], describe) + rows_in_halves(work, rows[half:], describe)
 
 
 def plain_model(model: Any) -> Any:
@@ -94,8 +119,3 @@ def _configure(codec: Codec, decoding: GenerationSettings, model: Any) -> Any:
         eos_token_id=codec.end_ids or None,
         **({} if start is None else {"decoder_start_token_id": start}),
     )
-
-
-def _is_memory(error: RuntimeError) -> bool:
-    text = str(error).lower()
-    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in text

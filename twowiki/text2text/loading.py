@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from twowiki.errors import DataError, unless_here
+from twowiki.models.auto import check_weights
 
 SEQ2SEQ, CAUSAL = "seq2seq", "causal"
 
@@ -138,9 +139,25 @@ def load_tokenizer(
 
 
 def load_text_model(
-    model: str, options: LoadingOptions, *, dtype: str = "float32", dropout: float = -1
+    model: str,
+    options: LoadingOptions,
+    *,
+    dtype: str = "float32",
+    dropout: float = -1,
+    allow_missing: bool = True,
 ) -> Any:
-    """Load a model with the head that its kind generates with."""
+    """Load a model with the head that its kind generates with.
+
+    Args:
+        model: as in `find_model`.
+        options: revision and trust.
+        dtype: type of the weights.
+        dropout: replaces the model's own, unless below 0.
+        allow_missing: whether weights may be missing, or hold NaN.
+
+    Raises:
+        DataError: it cannot be loaded.
+    """
     import torch
     import transformers
 
@@ -152,7 +169,11 @@ def load_text_model(
     source = find_model(model)
     given: dict[str, Any] = {"dtype": getattr(torch, dtype)}
     if source.gguf is None:
-        return _loaded(auto, model, source, options, config=config, **given)
+        whole = {"config": config, "output_loading_info": True}
+        loaded, info = _loaded(auto, model, source, options, **whole, **given)
+        if not allow_missing:
+            check_weights(loaded, info, model)
+        return loaded
     unpack = getattr(transformers, "GgufConfig", None)  # newer versions can keep weights packed
     if unpack is not None:
         given["quantization_config"] = unpack(dequantize=True)
@@ -177,7 +198,7 @@ def _loaded(
 ) -> Any:
     try:
         return auto.from_pretrained(source.name, **source.arguments(options), **more)
-    except (OSError, ValueError, KeyError, ImportError) as error:
+    except Exception as error:  # of damaged files the libraries raise many kinds
         if isinstance(error, ImportError) and "gguf" in str(error).lower():
             remedy = "Install it with: pip install 'twowiki[text]'"
             raise DataError("needs the package 'gguf'", file=model, remedy=remedy) from None

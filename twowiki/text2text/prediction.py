@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from twowiki.errors import DataError
 from twowiki.io.files import progress
 from twowiki.io.journal import Journal
+from twowiki.io.stages import file_stamps
 from twowiki.text2text import loading
 from twowiki.text2text.chat_format import Codec, read_text_format
 from twowiki.text2text.generation import GenerationSettings, generate_texts
@@ -42,6 +43,7 @@ class LoadOptions(NamedTuple):
         device: a GPU if there is one, where empty.
         dtype: `auto` is bfloat16 on a GPU, float32 elsewhere.
         chat: `auto`, `yes` or `no`.
+        allow_missing: whether weights may be missing, or hold NaN.
     """
 
     revision: str = ""
@@ -49,6 +51,7 @@ class LoadOptions(NamedTuple):
     device: str = ""
     dtype: str = "auto"
     chat: str = "auto"
+    allow_missing: bool = False
 
 
 def load_generator(model: str, options: LoadOptions) -> TextGenerator:
@@ -69,7 +72,9 @@ def load_generator(model: str, options: LoadOptions) -> TextGenerator:
     form = read_text_format(model)
     config = loading.read_model_config(model, options)
     tokenizer = loading.load_tokenizer(model, options)
-    loaded = loading.load_text_model(model, options, dtype=dtype)
+    loaded = loading.load_text_model(
+        model, options, dtype=dtype, allow_missing=options.allow_missing
+    )
     chat = form.get("chat", options.chat) if form else options.chat
     codec = Codec(tokenizer, loading.model_kind(config), chat)
     name = {
@@ -79,19 +84,6 @@ def load_generator(model: str, options: LoadOptions) -> TextGenerator:
         "dtype": dtype,
     }
     return TextGenerator(loaded.eval().to(device), codec, form, name, device)
-
-
-def file_stamps(model: str) -> list[list[Any]]:
-    """Return a local model's files with their sizes and times, which identify it."""
-    source = Path(model)
-    if not source.exists():
-        return []
-    files = (
-        [source]
-        if source.is_file()
-        else sorted(path for path in source.iterdir() if path.is_file())
-    )
-    return [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in files]
 
 
 def longest_prompt(generator: TextGenerator, decoding: GenerationSettings, wanted: int) -> int:
@@ -147,6 +139,14 @@ def generate_all(
         outputs = _generate(generator, [one for one in todo if not one.too_long], ids, decoding)
         journal.add(_record(one, texts[one.id], outputs.get(one.id, "")) for one in todo)
     return {one.id: journal.records[one.id] for one in prompts}
+
+
+def generate_prompts(
+    generator: TextGenerator, batch: Sequence[Prompt], decoding: GenerationSettings
+) -> dict[str, str]:
+    """Return a model's outputs for one batch of prompts, by id."""
+    ids = {one.id: generator.codec.prompt_ids(one.source) for one in batch}
+    return _generate(generator, batch, ids, decoding)
 
 
 def _generate(

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 from twowiki.arc_da.schema import Question
 from twowiki.data.schema import Example, Fact, Prediction, Triple
 from twowiki.llm import prompts
-from twowiki.llm.parsing import parse_llm_output
+from twowiki.llm.outputs import reading_note
+from twowiki.llm.parsing import parse_llm_output, parse_science_answer
 from twowiki.metric.predictions import to_official_file
 from twowiki.text2text import two_wiki_format
 from twowiki.text2text.arc_da_format import Format, fit_question, largest_fit, parse_answer
@@ -49,6 +50,10 @@ class PromptSet(ABC):
     @abstractmethod
     def predictions(self, outputs: Mapping[str, str]) -> dict[str, Any]:
         """Return the content of the prediction file from outputs by id."""
+
+    def note(self, outputs: Mapping[str, str]) -> str | None:
+        """Return how the outputs were read; None where that needs no word."""
+        return None
 
 
 class ArcDaPrompts(PromptSet):
@@ -87,7 +92,7 @@ class ArcDaPrompts(PromptSet):
 
     def predictions(self, outputs: Mapping[str, str]) -> dict[str, Any]:
         """Return answers by question id."""
-        read = prompts.parse_science_answer if self.form is None else self._read
+        read = parse_science_answer if self.form is None else self._read
         return {one.question_id: read(outputs[one.question_id]) for one in self.questions}
 
     def _read(self, output: str) -> str:
@@ -117,7 +122,7 @@ class TwoWikiPrompts(PromptSet):
 
     Args:
         examples: the questions.
-        form: closed-book, gold-context or full-context; for a model that is prompted.
+        form: one of `PROMPT_FORMS`, for a model that is prompted.
         trained: the model was trained on the numbered text form.
         shots: demonstrations.
     """
@@ -140,6 +145,12 @@ class TwoWikiPrompts(PromptSet):
     def predictions(self, outputs: Mapping[str, str]) -> dict[str, Any]:
         """Return the content of the official prediction file."""
         return to_official_file({one.id: self._read(outputs[one.id], one) for one in self.examples})
+
+    def note(self, outputs: Mapping[str, str]) -> str | None:
+        """Return how many outputs were read in which form, and what was not."""
+        if self.style == "trained":
+            return None
+        return reading_note({name: parse_llm_output(text) for name, text in outputs.items()})
 
     def _read(self, output: str, example: Example) -> Prediction:
         if self.style == "trained":

@@ -31,7 +31,6 @@ _evaluation = partial(argument, group="evaluation")
 class TextArguments(AdaptedSettings):
     """The settings of a run of a text-to-text model, whatever it answers; T5's recipe."""
 
-    output_dir: str = changed(TrainingSettings, "output_dir", "runs/text")
     model_name_or_path: str = _model(
         "tiny-t5", "folder, .gguf file, hub name, or tiny-t5 / tiny-causal (random weights)"
     )
@@ -95,7 +94,6 @@ class ArcDaArguments(TextArguments):
     """The settings of a run on ARC-DA, with multiple choice where ARC's files are given."""
 
     task: str = changed(TrainingSettings, "task", "arc_da")
-    output_dir: str = changed(TrainingSettings, "output_dir", "runs/arc_da")
 
     data_dir: str = _data("", "ARC-DA: the release's folder, its zip, or an export")
     train_file: str = _data("", "file of training questions, instead of data_dir")
@@ -154,7 +152,6 @@ class TwoWikiTextArguments(TextArguments, MultihopSettings):
     """The settings of a run on 2WikiMultiHopQA: answer, support and triples as one text."""
 
     task: str = changed(TrainingSettings, "task", "two_wiki_text")
-    output_dir: str = changed(TrainingSettings, "output_dir", "runs/two_wiki_text")
     metric_for_best_model: str = changed(TrainingSettings, "metric_for_best_model", "joint_f1")
     max_source_length: int = changed(TextArguments, "max_source_length", 1536)
     max_target_length: int = changed(TextArguments, "max_target_length", 384)

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from twowiki.errors import DataError
+from twowiki.models.labels import IGNORED
 from twowiki.text2text import chat_format, loading, pairs
 from twowiki.text2text.chat_format import Codec, read_text_format, write_text_format
 from twowiki.text2text.generation import GenerationSettings, generate_texts, plain_model
@@ -23,7 +24,7 @@ from twowiki.text2text.pairs import Pair, TextCollator, encode_pairs
 from twowiki.text2text.settings import TextArguments
 from twowiki.training.adapters import add_adapters, checkpoint_activations, save_merged
 from twowiki.training.feature_store import FeatureStore, encoding_key
-from twowiki.training.loaders import BucketBatchSampler, make_loader
+from twowiki.training.loaders import StepLoader, make_loaders
 from twowiki.training.loop import make_optimizer
 from twowiki.training.task import EvaluationResult
 
@@ -75,6 +76,10 @@ class TextTask(ABC):
     @abstractmethod
     def score(self, predicted: Mapping[Any, Any]) -> EvaluationResult:
         """Score texts by the number of their pair."""
+
+    def announce(self) -> list[str]:
+        """Return lines on what a user should know before the data is prepared; none by default."""
+        return []
 
     @abstractmethod
     def describe(self) -> list[str]:
@@ -164,34 +169,33 @@ class TextTask(ABC):
         """Make the optimizer that the settings name."""
         return make_optimizer(model, self.settings)
 
-    def make_loaders(self, batch_size: int) -> tuple[Any, Any]:
-        """Make the loaders of training pairs and of questions, the longest questions first."""
-        config = self.settings
-        training = BucketBatchSampler(
-            self.train.lengths("source", "target"),
-            batch_size,
-            seed=config.seed,
-            shuffle=True,
-            bucket=config.train_sampling_strategy == "group_by_length",
-            choose=self.choose,
+    def make_loaders(self, rank: int = 0, processes: int = 1) -> tuple[StepLoader, Any]:
+        """Make the loaders of a process's training steps, and of all questions, longest first."""
+        train, validation = self.train, self.validation
+        lengths = train.lengths("source", "target"), validation.lengths("source")
+        collators = (TextCollator(self.codec, training=training) for training in (True, False))
+        parts = zip((train, validation), collators, lengths, strict=True)
+        return make_loaders(
+            self.settings, *parts, rank=rank, processes=processes, choose=self.choose
         )
-        size = config.per_device_eval_batch_size
-        evaluation = BucketBatchSampler(
-            self.validation.lengths("source"), size, seed=config.seed, shuffle=False
-        )
-        workers = config.dataloader_num_workers
-        return (
-            make_loader(self.train, TextCollator(self.codec, training=True), training,
-                        workers=workers),
-            make_loader(self.validation, TextCollator(self.codec, training=False), evaluation,
-                        workers=workers),
-        )  # fmt: skip
 
-    def forward(self, model: Any, batch: Mapping[str, Any]) -> Any:
-        """Run a training batch: teacher forcing."""
+    def count_labels(self, batch: Mapping[str, Any]) -> torch.Tensor:
+        """Return the number of tokens that the loss is the mean of: (1,)."""
+        count: torch.Tensor = self._labels(batch).float().sum()
+        return count.unsqueeze(0)
+
+    def _labels(self, batch: Mapping[str, Any]) -> torch.Tensor:
+        """Return which labels count; a language model predicts no first token."""
+        known: torch.Tensor = batch["labels"] != IGNORED
+        return known if self.codec.kind == loading.SEQ2SEQ else known[:, 1:]
+
+    def forward(self, model: Any, batch: Mapping[str, Any], counts: torch.Tensor) -> Any:
+        """Run a training batch with teacher forcing; the library's loss is the batch's own mean."""
         inputs = {name: value for name, value in batch.items() if name != "numbers"}
         output = model(**inputs, use_cache=False)
-        return SimpleNamespace(loss=output.loss, losses={})
+        share = self._labels(batch).sum() / counts[0].clamp(min=1)
+        loss = torch.where(share > 0, output.loss, 0.0) * share
+        return SimpleNamespace(loss=loss, losses={})
 
     def predict(self, model: Any, loader: Any) -> Iterable[tuple[Any, Any]]:
         """Yield the texts of this process's share, by the pairs' numbers."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from twowiki.data.schema import Example
+from twowiki.data.schema import Example, Prediction
 from twowiki.errors import DataError
+from twowiki.metric.report import Report
 from twowiki.text2text.pairs import Pair
 from twowiki.text2text.settings import TwoWikiTextArguments
 from twowiki.text2text.task import TextTask
@@ -18,7 +19,8 @@ from twowiki.text2text.two_wiki_format import (
     render_gold,
 )
 from twowiki.training import evaluation, reports
-from twowiki.training.data import Source, find_sources
+from twowiki.training.data import Source, announce_world, find_sources
+from twowiki.training.scored_parts import check_selection, present
 from twowiki.training.task import EvaluationResult
 
 
@@ -37,9 +39,14 @@ class TwoWikiTextTask(TextTask):
         self.config = config
         self.contents: list[str] = []
 
+    def announce(self) -> list[str]:
+        """Return a line on the world that a run without data trains on."""
+        return announce_world(self.config)
+
     def read_data(self) -> None:
         """Find the data, and read the validation questions."""
         self.sources = find_sources(self.config)
+        check_selection(self.config, self.sources[1])
         self.contents = [source.content() for source in self.sources]
         self.examples = list(self.sources[1].examples())
         if not self.examples:
@@ -86,7 +93,7 @@ class TwoWikiTextTask(TextTask):
             parse_prediction(predicted[n], example) for n, example in enumerate(self.examples)
         ]
         predictions = [one.prediction for one in parsed]
-        report = evaluation.score_predictions(self.examples, predictions, self.config.aliases_file)
+        report = self._scored(self.examples, predictions)
         faults: Counter[str] = Counter()
         for one in parsed:
             faults.update(one.faults)
@@ -97,12 +104,23 @@ class TwoWikiTextTask(TextTask):
             "outputs.json": {name: predicted[number] for number, name in enumerate(ids)},
             "scores.json": kept,
         }
-        return EvaluationResult(report.metrics, files)
+        return EvaluationResult(present(report.metrics), files)
+
+    def _scored(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> Report:
+        config, aliases = self.sources[1].config, self.config.aliases_file
+        parts = self.config.score_parts
+        return evaluation.score_predictions(
+            examples, predictions, aliases, config=config, parts=parts
+        )
 
     def describe(self) -> list[str]:
         """Return lines on what was encoded, and on what did not fit."""
-        count = f"{len(self.train)} training questions, {len(self.validation)} validation questions"
-        return [*self.counted(), count]
+        encoded = zip(self.sources, (self.train, self.validation), strict=True)
+        counts = [
+            f"{source.split}: {len(store):,} questions of {source.described}"
+            for source, store in encoded
+        ]
+        return [*counts, *self.counted()]
 
     def data_report(self) -> dict[str, Any]:
         """Return the sources of the data, their hashes, and what did not fit."""
@@ -124,8 +142,7 @@ class TwoWikiTextTask(TextTask):
         """Add the ceiling: gold written as text and parsed again."""
         examples = self.examples[: self.config.ceiling_examples]
         gold = [parse_prediction(render_gold(example), example).prediction for example in examples]
-        ceiling = evaluation.score_predictions(examples, gold, self.config.aliases_file)
-        kept = evaluation.score_record(ceiling) | {"examples": len(examples)}
+        kept = evaluation.score_record(self._scored(examples, gold)) | {"examples": len(examples)}
         return {**super().report(), "ceiling": kept}
 
     def summary(self, scores: Mapping[str, Any], report: Mapping[str, Any]) -> str:

@@ -81,8 +81,8 @@ def render_gold(example: Example) -> str:
     Supporting facts that are not sentences of the context cannot be predicted, and are left out.
     """
     numbers = {fact: number for number, fact in enumerate(numbered_facts(example), start=1)}
-    support = [str(numbers[fact]) for fact in example.supporting_facts if fact in numbers]
-    triples = [f" {_BAR} ".join(map(_written, triple)) for triple in example.evidences]
+    support = [str(numbers[fact]) for fact in example.facts if fact in numbers]
+    triples = [f" {_BAR} ".join(map(_written, triple)) for triple in example.triples]
     return (
         f"$answer$ = {_plain(example.answer or '')} ; $support$ = {' '.join(support)} ; "
         f"$evidence$ = {f' {_BAR}{_BAR} '.join(triples)}"

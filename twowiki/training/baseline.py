@@ -58,6 +58,11 @@ class BaselineTask(ExtractiveTask):
         model_config = TwoWikiBaselineConfig(**{**own_fields(settings), **sizes})
         return BaselineProcessor(model_config, tokenizer, aliases)
 
+    def describe(self) -> list[str]:
+        """Return lines on what was encoded, and on the vocabulary."""
+        words = f"vocabulary: {self.model_config.vocab_size:,} words"
+        return [*super().describe(), f"settings: {self.config.settings}", words]
+
     def build_model(self) -> Any:
         """Make the model from the seed, or load the saved one."""
         cls = TwoWikiBaselineForMultihopQA

@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from twowiki.errors import DataError
+from twowiki.hub.run_record import RUN_FILE
 
+STATE_FILE = "trainer_state.json"
+TRAINED_FILE = "trained.safetensors"  # weights that the model's folder holds only merged
 _RANDOM_STATES = ("random_state", "numpy_random_seed", "torch_manual_seed")
 
 
@@ -23,35 +26,83 @@ def file_sizes(folder: Path) -> dict[str, int]:
 
 def read_checkpoint_run(folder: Path) -> dict[str, Any]:
     """Return what a checkpoint's run.json holds; raise where it is damaged, or a file is cut."""
-    path = folder / "run.json"
-    try:
-        run = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise _damaged(path, f"cannot be read ({error})") from None
-    if not isinstance(run, dict) or not isinstance(run.get("config"), dict):
+    path = folder / RUN_FILE
+    run = _read_json(path)
+    if not all(isinstance(run.get(name), dict) for name in ("config", "identity")):
         raise _damaged(path, "has no settings of a run")
-    sizes = run.get("files", {})  # checkpoints of earlier versions have none
+    sizes = run.get("files", {})
     for name, size in sizes.items() if isinstance(sizes, dict) else ():
         file = folder / name
         if not file.is_file():
             raise _damaged(file, "is missing")
         if file.stat().st_size != size:
             raise _damaged(file, f"has {file.stat().st_size:,} bytes instead of {size:,}")
+    _read_json(folder / STATE_FILE)
+    for file in sorted(folder.glob("*.safetensors")):
+        _check_weights(file)
     return run
 
 
-def load_checkpoint(accelerator: Any, folder: Path) -> None:
+def _check_weights(file: Path) -> None:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(file, "numpy"):
+            pass
+    except SafetensorError as error:
+        raise _damaged(file, f"cannot be read ({_one_line(error)})") from None
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise _damaged(path, f"cannot be read ({error})") from None
+    if not isinstance(value, dict):
+        raise _damaged(path, "is not a JSON object")
+    return value
+
+
+def save_training_state(accelerator: Any, model: Any, folder: Path) -> None:
+    """Save optimizer, scaler and random states; of the weights only what is trained unmerged."""
+    from safetensors.torch import save_file
+
+    from twowiki.training.adapters import has_adapters
+
+    accelerator.save_state(str(folder))
+    plain = accelerator.unwrap_model(model, keep_torch_compile=False)
+    if accelerator.is_main_process and has_adapters(plain):
+        trained = {
+            name: parameter.detach().contiguous()
+            for name, parameter in plain.named_parameters()
+            if parameter.requires_grad
+        }
+        save_file(trained, folder / TRAINED_FILE)
+
+
+def leave_weights_out(accelerator: Any) -> None:
+    """Leave the weights, which the model's folder has, out of what the accelerator saves."""
+    accelerator.register_save_state_pre_hook(lambda models, weights, folder: weights.clear())
+    accelerator.register_load_state_pre_hook(lambda models, folder: models.clear())
+
+
+def load_checkpoint(accelerator: Any, model: Any, folder: Path) -> bool:
     """Load a checkpoint into what the accelerator has prepared.
+
+    Returns:
+        Whether this process's random states were there; they are not for a further process.
 
     Raises:
         DataError: a file of it is damaged, random states included.
     """
-    from accelerate.utils.memory import should_reduce_batch_size
     from accelerate.utils.other import load
 
+    from twowiki.training.memory import is_out_of_memory
+
     path = folder / f"random_states_{accelerator.process_index}.pkl"
+    further = not path.exists() and accelerator.process_index > 0
     try:
-        states = load(path)
+        states = dict.fromkeys(_RANDOM_STATES) if further else load(path)
         missing = [name for name in _RANDOM_STATES if name not in states]
     except Exception as error:  # the unpickler raises whatever it meets
         raise _damaged(path, f"cannot be loaded ({_one_line(error)})") from error
@@ -59,10 +110,19 @@ def load_checkpoint(accelerator: Any, folder: Path) -> None:
         raise _damaged(path, f"has no {missing[0]}")
     try:
         accelerator.load_state(str(folder))
+        _load_trained(accelerator.unwrap_model(model, keep_torch_compile=False), folder)
     except Exception as error:
-        if should_reduce_batch_size(error):  # no room on the device: a smaller batch is tried
+        if is_out_of_memory(error):
             raise
         raise _damaged(folder, f"cannot be loaded ({_one_line(error)})") from error
+    return not further
+
+
+def _load_trained(model: Any, folder: Path) -> None:
+    from safetensors.torch import load_file
+
+    if (folder / TRAINED_FILE).is_file():
+        model.load_state_dict(load_file(folder / TRAINED_FILE), strict=False)
 
 
 def _one_line(error: Exception) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from twowiki.data.configs import WORLD_CONFIG
 from twowiki.data.schema import DEFAULT_CONFIG, Example
 from twowiki.data.sources import read_examples
 from twowiki.data.splits import find_splits, guess_config
@@ -22,7 +23,7 @@ from twowiki.io.files import sha256_of
 from twowiki.training.settings import MultihopSettings
 
 DOWNLOAD = "download"
-DEFAULT_WORLD = "people=800,films=600,seed=7,brief=1,limit_per_type=600"
+DEFAULT_WORLD = "people=800,films=600,seed=7,brief=1,balanced=1,limit_per_type=600"
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,12 @@ class Source:
             return with_fewer_paragraphs(found, self.paragraphs, self.copies)
         return found
 
+    @property
+    def described(self) -> str:
+        """Where they are from, for people: the source, and its files where these differ."""
+        files = ", ".join(self.files)
+        return self.name if files == self.name else f"{self.name} ({files})"
+
     def content(self) -> str:
         """Return a hash of the examples."""
         digests = [sha256_of(path) for path in self.files]
@@ -78,7 +85,7 @@ def with_fewer_paragraphs(
         copies: copies of each; where more than one, `_0`, `_1` ... is appended to the id.
     """
     for example in examples:
-        gold = {fact.title for fact in example.supporting_facts}
+        gold = {fact.title for fact in example.facts}
         rest = [n for n, paragraph in enumerate(example.context) if paragraph.title not in gold]
         room = max(0, paragraphs - (len(example.context) - len(rest)))
         rng = Random(example.id)
@@ -100,6 +107,14 @@ def find_sources(config: MultihopSettings) -> tuple[Source, Source]:
     return replace(train, paragraphs=paragraphs, copies=copies), validation
 
 
+def announce_world(config: MultihopSettings) -> list[str]:
+    """Return a line on the world that a run trains on; none where it has data."""
+    if config.train_file or config.validation_file or config.data_dir:
+        return []
+    start = "training" if config.world else "no data is given: training"
+    return [f"{start} on a fictional world ({config.world or DEFAULT_WORLD})"]
+
+
 def _whole_sources(config: MultihopSettings) -> tuple[Source, Source]:
     limits = config.max_train_samples, config.max_eval_samples
     if config.train_file or config.validation_file:
@@ -107,37 +122,34 @@ def _whole_sources(config: MultihopSettings) -> tuple[Source, Source]:
             missing = "validation_file" if config.train_file else "train_file"
             raise DataError("is missing", field=missing, remedy="Set both files, or data_dir")
         return (
-            source_of_file(config.train_file, "train", limits[0]),
-            source_of_file(config.validation_file, "validation", limits[1]),
+            source_of_file(config.train_file, "train", limits[0], config.data_config),
+            source_of_file(config.validation_file, "validation", limits[1], config.data_config),
         )
     if config.data_dir == DOWNLOAD:
         import datasets
 
         from twowiki.data import releases
 
-        found: Any = releases.fetch(config.data_config, datasets.DownloadManager())
-        return _of_splits(found, config.data_config, config.data_config, limits)
+        name = config.data_config or DEFAULT_CONFIG
+        found: Any = releases.fetch(name, datasets.DownloadManager())
+        return _of_splits(found, name, name, limits)
     if config.data_dir:
         place = Path(config.data_dir)
-        name = (
-            guess_config(place)
-            if config.data_config == MultihopSettings.data_config
-            else config.data_config
-        )
+        name = config.data_config or guess_config(place)
         return _of_splits(find_splits(place, name), name, str(place), limits)
     return _of_world(config, limits)
 
 
-def source_of_file(path: str, split: str, limit: int = 0) -> Source:
-    """Return a file as one split, whatever its name."""
+def source_of_file(path: str, split: str, limit: int = 0, config: str = "") -> Source:
+    """Return a file as one split, whatever its name; without a config its name decides that."""
     existing_file(path, "Name an official file (json, jsonl, gz, zip or Parquet)")
-    return Source(path, (path,), split, guess_config(path), limit)
+    return Source(path, (path,), split, config or guess_config(path), limit)
 
 
 def _of_world(config: MultihopSettings, limits: tuple[int, int]) -> tuple[Source, Source]:
     """Generate the world of the settings, once, beside the encoded examples."""
     from twowiki.builder.fingerprint import code_hash
-    from twowiki.worlds.dataset import world_files
+    from twowiki.worlds.dataset import certificate_of, world_files
     from twowiki.worlds.settings import parse_settings
 
     text = config.world or DEFAULT_WORLD
@@ -150,7 +162,8 @@ def _of_world(config: MultihopSettings, limits: tuple[int, int]) -> tuple[Source
             field="world",
             remedy="Install it with: pip install 'twowiki[generate]', or set files",
         ) from None
-    return _of_splits(found, DEFAULT_CONFIG, f"world {text}", limits)
+    print(certificate_of(found))
+    return _of_splits(found, WORLD_CONFIG, f"world {text}", limits)
 
 
 def _of_splits(

@@ -21,6 +21,7 @@ from twowiki.training.adapters import add_adapters, checkpoint_activations
 from twowiki.training.data import Source
 from twowiki.training.extractive import ExtractiveTask
 from twowiki.training.loop import optimizer_of
+from twowiki.training.scored_parts import present
 from twowiki.training.settings import EncoderArguments
 
 DERIVED = ("chain_consistency", "derive_answers")  # what decoding adds, each an option
@@ -36,7 +37,7 @@ class EncoderTask(ExtractiveTask):
         self, train: Source, saved: Path | None, aliases: Mapping[str, Sequence[str]]
     ) -> MultihopProcessor:
         """Load the backbone or the saved model, and return its processor."""
-        relations = relations_of(train)
+        relations = read_relations(train)
         if saved is not None:
             self.model = load_saved(self.config, saved, relations)
         else:
@@ -46,8 +47,8 @@ class EncoderTask(ExtractiveTask):
     def describe(self) -> list[str]:
         """Return lines on what was encoded, and on what could not be."""
         config = self.model_config
-        name = config.backbone_name or config.backbone_config.model_type
-        return [*super().describe(), f"windows of {config.window_limit} tokens of {name}"]
+        kind = config.backbone_config.model_type
+        return [*super().describe(), f"backbone: {kind}, windows of {config.window_limit:,} tokens"]
 
     def build_model(self) -> Any:
         """Return the model that was prepared."""
@@ -68,17 +69,18 @@ class EncoderTask(ExtractiveTask):
             if getattr(self.model_config, name):
                 config = copy.copy(self.model_config)
                 setattr(config, name, False)
-                without[name] = self.score_joint(self.decode(predicted, config)).metrics
+                scored = self.score_joint(self.decode(predicted, config))
+                without[name] = present(scored.metrics)
         return {"without": without}
 
 
-def relations_of(source: Source) -> list[str]:
+def read_relations(source: Source) -> list[str]:
     """Return the relation names of a split's triples, in order."""
     names: set[str] = set()
     empty = True
     for example in progress(source.examples(), what="relations"):
         empty = False
-        names.update(triple.relation.strip() for triple in example.evidences)
+        names.update(triple.relation.strip() for triple in example.triples)
     if empty:
         raise DataError("has no examples", file=source.name, field="train")
     return sorted(names)

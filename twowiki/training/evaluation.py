@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
+from accelerate.utils import send_to_device
 
 from twowiki.data.schema import Example, Fact, Prediction, Triple
 from twowiki.metric.predictions import to_official_file
@@ -22,6 +23,8 @@ from twowiki.models.decoding import MultihopAnswer, WindowScores, decode_windows
 from twowiki.models.decoding_encoder import decode_record, score_records
 from twowiki.models.features import Window
 from twowiki.models.oracle import baseline_oracle, encoder_oracle
+from twowiki.training.memory import in_halves
+from twowiki.training.scored_parts import present
 
 Official = dict[str, dict[str, Any]]
 CONFIDENCE = 0.95  # of the intervals beside every score
@@ -53,15 +56,25 @@ def decoding_of(config: Any) -> Decoding:
 def predict_windows(
     model: Any, loader: Any, windows: Sequence[Window], config: Any
 ) -> dict[int, WindowScores]:
-    """Score this process's share of the windows, by number; the model is in evaluation mode."""
+    """Score this process's share of the windows, by number; the model is in evaluation mode.
+
+    A batch that does not fit into memory is scored in halves.
+    """
     score = decoding_of(config).score
-    scored: dict[int, WindowScores] = {}
-    for batch in loader:
-        numbers = batch.pop("numbers").tolist()
-        output = model(**batch)
+    device = next(model.parameters()).device
+
+    def work(batch: Any) -> list[tuple[int, WindowScores]]:
+        numbers = batch["numbers"].tolist()
+        output = model(**{name: value for name, value in batch.items() if name != "numbers"})
         part = [windows[number] for number in numbers]
-        scored |= dict(zip(numbers, score(output, part, config), strict=True))
-    return scored
+        return list(zip(numbers, score(output, part, config), strict=True))
+
+    def collate(numbers: Sequence[int]) -> Any:
+        return send_to_device(loader.collate_fn(numbers), device)
+
+    return dict(
+        pair for batch in loader for part in in_halves(work, batch, collate) for pair in part
+    )
 
 
 def decode_examples(
@@ -108,21 +121,36 @@ def official_predictions(ids: Sequence[str], predictions: Sequence[Prediction]) 
 
 
 def score_predictions(
-    examples: Sequence[Example], predictions: Sequence[Prediction], aliases: str = ""
+    examples: Sequence[Example],
+    predictions: Sequence[Prediction],
+    aliases: str = "",
+    *,
+    config: str = "",
+    parts: Sequence[str] = (),
 ) -> Report:
-    """Return the joint metric's report, with intervals, of predictions in the examples' order."""
+    """Return the joint metric's report, with intervals, of predictions in the examples' order.
+
+    Args:
+        examples: the questions with their gold.
+        predictions: one for each.
+        aliases: the alias file, empty for none.
+        config: the data's config, which decides the parts of the gold; empty = as they show.
+        parts: the parts to score; none = all.
+    """
     by_id = {
         example.id: prediction for example, prediction in zip(examples, predictions, strict=True)
     }
-    settings = ScoreSettings(by_type=True, confidence=CONFIDENCE)
+    settings = ScoreSettings(
+        by_type=True, confidence=CONFIDENCE, config=config or None, parts=list(parts)
+    )
     return score_examples(by_id, examples, settings, aliases=aliases or None)
 
 
 def score_record(report: Report) -> dict[str, Any]:
     """Return a report as a run keeps it; intervals are the ends of 95% bootstrap intervals."""
     return {
-        "metrics": report.metrics,
-        "by_type": {name: group.metrics for name, group in report.types.items()},
+        "metrics": present(report.metrics),
+        "by_type": {name: present(group.metrics) for name, group in report.types.items()},
         "signature": report.signature,
         "n": report.n,
         "counts": {name: group.n for name, group in report.types.items()},

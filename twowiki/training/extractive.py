@@ -16,11 +16,13 @@ from twowiki.data.aliases import read_aliases
 from twowiki.data.schema import Example, Prediction
 from twowiki.errors import DataError
 from twowiki.models.features import MultihopProcessor
+from twowiki.models.outputs import count_labels
 from twowiki.training import evaluation, reports
 from twowiki.training.adapters import save_merged
-from twowiki.training.data import Source, find_sources
+from twowiki.training.data import Source, announce_world, find_sources
 from twowiki.training.feature_store import WindowStore, encode_windows
-from twowiki.training.loaders import BucketBatchSampler, make_loader
+from twowiki.training.loaders import StepLoader, make_loaders
+from twowiki.training.scored_parts import check_selection, present
 from twowiki.training.task import EvaluationResult
 
 
@@ -67,16 +69,23 @@ class ExtractiveTask(ABC):
         """Find the data, make the processor, and encode both splits."""
         config = self.config
         self.sources = train, validation = find_sources(config)
+        check_selection(config, validation)
         self.examples = list(validation.examples())
         if not self.examples:
             raise DataError("has no examples", file=validation.name, field="validation")
         self.processor = self.make_processor(train, saved, aliases_of(config.aliases_file))
         folder = Path(config.cache_dir or Path(config.output_dir) / "features")
         self.contents = train.content(), validation.content()
-        self.train, self.validation = (
-            encode_windows(source.examples(), self.processor, folder, content)
-            for source, content in zip(self.sources, self.contents, strict=True)
-        )
+        try:
+            self.train, self.validation = (
+                encode_windows(source.examples(), self.processor, folder, content)
+                for source, content in zip(self.sources, self.contents, strict=True)
+            )
+        except ValueError as error:
+            if not str(error).startswith("a window of"):
+                raise
+            remedy = "Raise window_tokens, or lower window_stride"
+            raise DataError(str(error), field="window_tokens", remedy=remedy) from None
         if not len(self.train):
             problem = f"no example can be trained on ({dict(self.train.counts)})"
             raise DataError(problem, file=train.name)
@@ -85,40 +94,41 @@ class ExtractiveTask(ABC):
         """Return the hashes of the training and the validation data."""
         return list(self.contents)
 
+    def announce(self) -> list[str]:
+        """Return a line on the world that a run without data trains on."""
+        return announce_world(self.config)
+
     def describe(self) -> list[str]:
         """Return lines on what was encoded, and on what could not be."""
         lines = []
-        for name, windows in (("train", self.train), ("validation", self.validation)):
+        for source, windows in zip(self.sources, (self.train, self.validation), strict=True):
+            questions = len(set(windows.column("example")))
+            lines.append(
+                f"{source.split}: {questions:,} questions ({len(windows):,} windows) "
+                f"of {source.described}"
+            )
             for reason, count in sorted(windows.counts.items()):
                 ids = windows.concerned.get(reason, [])
                 shown = ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
-                lines.append(f"{name}: {reason.replace('_', ' ')}: {count} ({shown})")
-        total = f"{len(self.train)} training windows, {len(self.validation)} validation windows"
-        return [*lines, total]
+                lines.append(f"  {reason.replace('_', ' ')}: {count:,} ({shown})")
+        return lines
 
-    def make_loaders(self, batch_size: int) -> tuple[Any, Any]:
-        """Make the loaders of training and of evaluation batches."""
-        size = self.config.per_device_eval_batch_size
-        return (
-            self._loader(self.train, batch_size, training=True),
-            self._loader(self.validation, size, training=False),
+    def make_loaders(self, rank: int = 0, processes: int = 1) -> tuple[StepLoader, Any]:
+        """Make the loader of a process's training steps, and that of all evaluation batches."""
+        train, evaluated = (
+            (windows, self.collator(self.model_config, labels=labels), windows.lengths("token_ids"))
+            for windows, labels in ((self.train, True), (self.validation, False))
         )
+        return make_loaders(self.config, train, evaluated, rank=rank, processes=processes)
 
-    def _loader(self, windows: WindowStore, size: int, *, training: bool) -> Any:
-        config = self.config
-        sampler = BucketBatchSampler(
-            windows.lengths("token_ids"),
-            size,
-            seed=config.seed,
-            shuffle=training,
-            bucket=config.train_sampling_strategy == "group_by_length",
-        )
-        collate = self.collator(self.model_config, labels=training)
-        return make_loader(windows, collate, sampler, workers=config.dataloader_num_workers)
+    def count_labels(self, batch: Mapping[str, Any]) -> Any:
+        """Return the labels of each part of the loss."""
+        return count_labels(batch, self.model_config)
 
-    def forward(self, model: Any, batch: Mapping[str, Any]) -> Any:
+    def forward(self, model: Any, batch: Mapping[str, Any], counts: Any) -> Any:
         """Run a training batch; the model has no use for its windows' numbers."""
-        return model(**{name: value for name, value in batch.items() if name != "numbers"})
+        inputs = {name: value for name, value in batch.items() if name != "numbers"}
+        return model(**inputs, loss_counts=counts)
 
     def predict(self, model: Any, loader: Any) -> Iterable[tuple[Any, Any]]:
         """Score this process's windows, by number."""
@@ -134,7 +144,7 @@ class ExtractiveTask(ABC):
             "predictions.json": evaluation.official_predictions(ids, predictions),
             "scores.json": evaluation.score_record(report) | self.further_scores(predicted),
         }
-        return EvaluationResult(report.metrics, files)
+        return EvaluationResult(present(report.metrics), files)
 
     def decode(self, predicted: Mapping[Any, Any], config: Any = None) -> list[Prediction]:
         """Join scored windows into answers, perhaps with another configuration."""
@@ -145,7 +155,13 @@ class ExtractiveTask(ABC):
     def score_joint(self, predictions: Sequence[Prediction]) -> Any:
         """Score predictions of the first validation examples."""
         examples = self.examples[: len(predictions)]
-        return evaluation.score_predictions(examples, predictions, self.config.aliases_file)
+        return evaluation.score_predictions(
+            examples,
+            predictions,
+            self.config.aliases_file,
+            config=self.sources[1].config,
+            parts=self.config.score_parts,
+        )
 
     def further_scores(self, predicted: Mapping[Any, Any]) -> dict[str, Any]:
         """Return what else is kept with the scores; nothing by default."""

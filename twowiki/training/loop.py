@@ -6,7 +6,6 @@ can be read without them.
 
 from __future__ import annotations
 
-import ctypes
 import math
 import sys
 import time
@@ -22,10 +21,6 @@ if TYPE_CHECKING:
 LOWEST_RATE = 0.01  # share of the highest: below it a halving run ends, as the published one does
 
 
-class NotFinite(RuntimeError):
-    """The loss is NaN or infinite."""
-
-
 class StepCounts(NamedTuple):
     """Numbers of steps: of the whole run, of the warmup, and between what the run repeats."""
 
@@ -36,38 +31,42 @@ class StepCounts(NamedTuple):
     save: int
 
     @classmethod
-    def of(cls, config: TrainingSettings, batches: int) -> StepCounts:
-        """Return the counts of a run whose epochs have so many batches per process."""
-        steps_per_epoch = -(-batches // config.gradient_accumulation_steps)
+    def of(cls, config: TrainingSettings, steps_per_epoch: int, more: int = 0) -> StepCounts:
+        """Return the counts of a run whose epochs have so many steps, and perhaps more in all."""
         limit = config.max_steps or sys.maxsize
-        total = min(config.num_train_epochs * steps_per_epoch, limit)
+        total = min(config.num_train_epochs * steps_per_epoch + more, limit)
         values = config.warmup_steps, config.logging_steps, config.eval_steps, config.save_steps
         return cls(total, *(step_count(value, total) for value in values))
 
 
 class RunningLosses:
-    """Means of the losses since they were last read."""
+    """Means of the steps' losses since they were last read, those before a checkpoint included."""
 
-    def __init__(self) -> None:
-        self.sums: dict[str, torch.Tensor] = {}
-        self.count = 0
+    def __init__(self, kept: Mapping[str, Any], is_main: bool) -> None:
+        self.sums: dict[str, Any] = dict(kept.get("sums", {})) if is_main else {}
+        self.count: int = kept.get("count", 0)
 
-    def add(self, output: Any) -> None:
-        """Add a batch's losses."""
-        for name, value in {"loss": output.loss, **output.losses}.items():
-            value = value.detach().float()
+    def add(self, losses: Mapping[str, torch.Tensor]) -> None:
+        """Add this process's part of a step's losses."""
+        for name, value in losses.items():
             self.sums[name] = self.sums[name] + value if name in self.sums else value
         self.count += 1
 
-    def mean(self, accelerator: Any) -> dict[str, Any]:
-        """Return the means over batches and processes, and start again. All processes call it."""
-        import torch
+    def kept(self) -> dict[str, Any]:
+        """Return the sums of all processes, for a checkpoint. All processes call it."""
+        from accelerate.utils import gather_object
 
-        names = sorted(self.sums)
-        values = torch.stack([self.sums[name] for name in names]) / max(1, self.count)
-        means = dict(zip(names, accelerator.reduce(values, reduction="mean").tolist(), strict=True))
+        sums: dict[str, float] = {}
+        for part in gather_object([{name: float(value) for name, value in self.sums.items()}]):
+            for name, value in part.items():  # a process may have had no batch of a small step
+                sums[name] = sums.get(name, 0.0) + value
+        return {"count": self.count, "sums": sums}
+
+    def mean(self) -> dict[str, Any]:
+        """Return the means over the steps, and start again. All processes call it."""
+        means = {name: value / max(1, self.count) for name, value in self.kept()["sums"].items()}
         self.sums, self.count = {}, 0
-        return {"loss": means.pop("loss"), "losses": means}
+        return {"loss": means.pop("loss"), "losses": dict(sorted(means.items()))}
 
 
 class CpuClock:
@@ -92,24 +91,6 @@ class CpuClock:
         return self.state.cpu_seconds / (60 * minutes) if minutes else 0.0
 
 
-def check_finite(accelerator: Any, loss: torch.Tensor, step: int) -> None:
-    """Stop all processes when the loss of one is NaN or infinite.
-
-    Raises:
-        NotFinite: with the step and what to try.
-    """
-    import torch
-
-    wrong = (~torch.isfinite(loss.detach())).float()
-    if accelerator.num_processes > 1:
-        wrong = accelerator.reduce(wrong, reduction="sum")
-    if wrong.item():
-        raise NotFinite(
-            f"the loss is {loss.item()} at step {step}: nothing after the last checkpoint is "
-            "kept. Lower learning_rate, set max_grad_norm, or train without mixed precision"
-        )
-
-
 def broadcast(accelerator: Any, value: Any) -> Any:
     """Return the main process's value on every process. All processes call it."""
     if accelerator.num_processes == 1:
@@ -129,22 +110,6 @@ def gather_predictions(predicted: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
     from accelerate.utils import gather_object
 
     return dict(sorted(dict(gather_object(list(predicted))).items()))
-
-
-def flat_numbers(record: Mapping[str, Any]) -> dict[str, float]:
-    """Return a logged record as trackers want it: numbers by name."""
-    numbers: dict[str, float] = {}
-    for name, value in record.items():
-        if isinstance(value, Mapping):
-            numbers |= {f"train/{name}/{part}": number for part, number in value.items()}
-        else:
-            numbers[f"train/{name}"] = value
-    return numbers
-
-
-def shows_bar(accelerator: Any) -> bool:
-    """Check whether this process shows a progress bar: the main one, on a terminal."""
-    return bool(accelerator.is_main_process) and sys.stderr.isatty()
 
 
 def make_optimizer(model: Any, config: TrainingSettings) -> Any:
@@ -234,20 +199,8 @@ def is_over(config: TrainingSettings, state: RunState) -> str:
     return ""
 
 
-_TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # glibc's numbers for mallopt
-
-
-def keep_freed_memory() -> bool:
-    """Make glibc reuse large blocks instead of returning them; return whether that worked.
-
-    A training step on the CPU frees and allocates the same large arrays over and over; a block
-    that was returned to the system comes back as untouched pages, which are zeroed on first use.
-    """
-    if not sys.platform.startswith("linux"):
-        return False
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (OSError, AttributeError):
-        return False
-    biggest = 2**31 - 1
-    return bool(mallopt(_MMAP_MAX, 0)) and bool(mallopt(_TRIM_THRESHOLD, biggest))
+def is_spent(config: TrainingSettings, state: RunState, total: int) -> str:
+    """Return which limit of a run is reached, or an empty string."""
+    if config.max_cpu_minutes and state.cpu_seconds >= 60 * config.max_cpu_minutes:
+        return f"{config.max_cpu_minutes:g} CPU minutes are spent"
+    return f"all {total:,} steps are done" if state.step >= total else ""

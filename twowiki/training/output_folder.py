@@ -15,10 +15,12 @@ from typing import Any
 
 from twowiki.errors import DataError
 from twowiki.io.arguments import to_dict
+from twowiki.io.files import check_folder_name
 from twowiki.io.ownership import OWN, OwnedFolder, open_folder
 from twowiki.training.checkpoints import FREE_TO_CHANGE, list_checkpoints
 from twowiki.training.settings import TrainingSettings
 
+_FOLDER = "Name a folder that can be made"
 OUTPUTS = ("report.json", "scores.json", "predictions.json", "curves.png")
 INPUTS = "data_dir train_file validation_file aliases_file model_name_or_path arc contexts".split()
 
@@ -26,12 +28,19 @@ INPUTS = "data_dir train_file validation_file aliases_file model_name_or_path ar
 def check_output(config: TrainingSettings) -> None:
     """Raise where a new run would write over an older one, or continue another one."""
     output = Path(config.output_dir)
+    for name in ("output_dir", "cache_dir"):
+        try:
+            check_folder_name(getattr(config, name) or output)
+        except DataError as error:
+            raise DataError(error.problem, file=error.file, field=name, remedy=_FOLDER) from None
     if config.overwrite_output_dir or _continues_own(config):
         return
     identity = OwnedFolder(output).mark().get("identity")
     if config.resume_from_checkpoint == "auto" and identity == _identity(config):
         return  # it was stopped before its first checkpoint
-    if any((output / name).exists() for name in ("best", "checkpoints", *OUTPUTS)):
+    if list_checkpoints(config.output_dir) or any(
+        (output / name).exists() for name in ("best", *OUTPUTS)
+    ):
         raise DataError(
             "holds a run already",
             file=output,

@@ -9,7 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from twowiki.metric.report import render_table
+from twowiki.io.records import read_object
+from twowiki.metric.tables import render_table
 
 LIBRARIES = ("torch", "transformers", "accelerate", "tokenizers", "numpy", "pyarrow")
 JOINT_COLUMNS = ("em", "f1", "sp_em", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_f1")
@@ -59,17 +60,26 @@ def commit() -> str | None:
     return done.stdout.strip() or None
 
 
+def read_report(output: Path) -> dict[str, Any]:
+    """Return the report of a run's folder; empty without one."""
+    path = output / "report.json"
+    return read_object(path) if path.is_file() else {}
+
+
 def render_by_type(by_type: Mapping[str, Mapping[str, float]], overall: Mapping[str, float]) -> str:
     """Return a table of metrics, one line per question type."""
-    rows: list[tuple[str, ...]] = [("", *JOINT_COLUMNS)]
+    columns = [name for name in JOINT_COLUMNS if overall.get(name) is not None]
+    rows: list[tuple[str, ...]] = [("", *columns)]
     for name, metrics in [*by_type.items(), ("all", overall)]:
-        rows.append((name, *(f"{metrics[column]:.2f}" for column in JOINT_COLUMNS)))
+        rows.append((name, *(f"{metrics[column]:.2f}" for column in columns)))
     return render_table(rows)
 
 
 def headline(metrics: Mapping[str, float], signature: str) -> str:
-    """Return the joint metrics and the signature on one line."""
-    return f"joint_em {metrics['joint_em']:.2f}  joint_f1 {metrics['joint_f1']:.2f}  {signature}"
+    """Return the joint metrics (the answer's, where there is no joint) and the signature."""
+    prefix = "" if metrics.get("joint_f1") is None else "joint_"
+    em, f1 = metrics[f"{prefix}em"], metrics[f"{prefix}f1"]
+    return f"{prefix}em {em:.2f}  {prefix}f1 {f1:.2f}  {signature}"
 
 
 def joint_summary(
@@ -93,7 +103,10 @@ def joint_summary(
 
 
 def draw_curves(history: Sequence[Mapping[str, Any]], path: Path, metric: str) -> None:
-    """Draw the losses and the evaluations over the steps, as a PNG."""
+    """Draw the losses and the evaluations over the steps, as a PNG.
+
+    One legend names all curves; no two of them have one color.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
@@ -101,28 +114,35 @@ def draw_curves(history: Sequence[Mapping[str, Any]], path: Path, metric: str) -
 
     losses = [record for record in history if "loss" in record]
     scores = [record for record in history if "metrics" in record]
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4), layout="constrained")
-    left.plot([r["step"] for r in losses], [r["loss"] for r in losses], label="loss")
-    names = sorted({name for record in losses for name in record.get("losses", {})})
-    for name in names:
-        left.plot(
-            [r["step"] for r in losses],
-            [r["losses"].get(name) for r in losses],
-            linewidth=0.8,
-            label=name,
-        )
-    left.set(xlabel="step", ylabel="training loss", yscale="log")
-    left.legend(fontsize="small")
-    drawn = (metric, "joint_f1", "f1", "sp_f1", "evi_f1", *FURTHER)
-    for name in dict.fromkeys(drawn):
-        if not any(name in record["metrics"] for record in scores):
-            continue
-        values = [record["metrics"].get(name) for record in scores]
-        right.plot([record["step"] for record in scores], values, marker=".", label=name)
-    right.set(xlabel="step", ylabel="validation, percent", ylim=(0, 100))
-    if right.lines:
-        right.legend(fontsize="small")
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(13, 4.5), layout="constrained")
+    curves = [("loss", [(r["step"], r["loss"]) for r in losses])]
+    for name in sorted({name for record in losses for name in record.get("losses", {})}):
+        parts = [(r["step"], r["losses"][name]) for r in losses if name in r["losses"]]
+        curves.append((f"{name} loss", parts))
+    colors = iter(matplotlib.color_sequences["tab20"])
+    for name, points in curves:
+        width = 2.0 if name == "loss" else 1.0
+        left.plot(*_columns(points), linewidth=width, color=next(colors), label=name)
+    for name in dict.fromkeys((metric, "joint_f1", "f1", "sp_f1", "evi_f1", *FURTHER)):
+        points = [(r["step"], r["metrics"][name]) for r in scores if name in r["metrics"]]
+        if points:
+            width = 2.0 if name == metric else 1.0
+            right.plot(
+                *_columns(points), linewidth=width, color=next(colors), marker=".", label=name
+            )
+    positive = any(record["loss"] > 0 for record in losses)
+    left.set(title="Training loss", xlabel="step", yscale="log" if positive else "linear")
+    right.set(title="Validation", xlabel="step", ylabel="percent", ylim=(0, 100))
+    if left.lines or right.lines:
+        figure.legend(loc="outside right center", frameon=False)
+    for axes in (left, right):
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
     aside = path.with_name(f".{path.name}")
     figure.savefig(aside, dpi=120, format="png", metadata={"Software": ""})
     pyplot.close(figure)
     aside.replace(path)
+
+
+def _columns(points: Sequence[tuple[int, float]]) -> tuple[list[int], list[float]]:
+    return [step for step, _ in points], [value for _, value in points]

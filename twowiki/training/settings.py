@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+from twowiki.data.schema import CONFIGS
 from twowiki.errors import DataError, existing_file
 from twowiki.io.arguments import argument, check_values
 
@@ -35,44 +36,6 @@ _count = partial(_option, minimum=0, maximum=2**31 - 1)
 _weight = partial(_option, minimum=0)
 _share = partial(_option, minimum=0, maximum=1)
 
-# former names and those of older libraries -> the setting's name, or a sentence
-RENAMED = {
-    "batch_size": "per_device_train_batch_size",
-    "eval_batch_size": "per_device_eval_batch_size",
-    "epochs": "num_train_epochs",
-    "gradient_accumulation": "gradient_accumulation_steps",
-    "clip_norm": "max_grad_norm",
-    "schedule": "lr_scheduler_type",
-    "warmup_ratio": "Use warmup_steps; a value below 1 is a share of all steps",
-    "optimizer": "optim",
-    "log_every": "logging_steps",
-    "eval_every": "eval_steps",
-    "save_every": "save_steps",
-    "checkpoint_limit": "save_total_limit",
-    "metric": "metric_for_best_model",
-    "patience": "early_stopping_patience",
-    "resume": "resume_from_checkpoint",
-    "trackers": "report_to",
-    "workers": "dataloader_num_workers",
-    "init_from": "model_name_or_path",
-    "backbone": "model_name_or_path",
-    "model": "model_name_or_path",
-    "attention": "attn_implementation",
-    "hub_repo": "hub_model_id",
-    "bucket": "Use train_sampling_strategy: group_by_length or random",
-    "group_by_length": "Use train_sampling_strategy: group_by_length",
-    "mixed_precision": "Use bf16 or fp16",
-    "lora_rank": "lora_r",
-    "lora_targets": "target_modules",
-    "max_source_tokens": "max_source_length",
-    "max_target_tokens": "max_target_length",
-    "max_train_examples": "max_train_samples",
-    "max_validation_examples": "max_eval_samples",
-    "weights": "dtype",
-    "model_options": "Write each option of the model as a setting of its own",
-    "tiny_examples": "Use world, such as world: people=400,films=300,seed=7",
-}
-
 
 def changed(cls: type, name: str, default: Any) -> Any:
     """Return a field of a class with another default."""
@@ -84,7 +47,9 @@ class TrainingSettings:
     """The settings of the training loop, whatever it trains; the run's folder keeps a copy."""
 
     task: str = _run("baseline", "kind of model; decides which other settings there are")
-    output_dir: str = _run("runs/baseline", "folder for checkpoints, predictions and report")
+    output_dir: str = _run(
+        "", "folder of the run; empty = runs/ and the name of the configuration, or of the task"
+    )
     overwrite_output_dir: bool = _run(False, "replace the run that output_dir holds")
     resume_from_checkpoint: str = _run("", "checkpoint to continue from, or `auto` for the last")
     seed: int = _run(13, "seed of weights, batches and dropout", minimum=0, maximum=2**32 - 2**16)
@@ -94,9 +59,12 @@ class TrainingSettings:
     model_name_or_path: str = _model("", "folder of a trained model to start from")
 
     per_device_train_batch_size: int = _optimization(
-        24, "examples (windows) per step and process; halved when memory runs out", minimum=1
+        24, "examples (windows) per batch and process; halves where memory runs out", minimum=1
     )
     gradient_accumulation_steps: int = _optimization(1, "batches per step", minimum=1)
+    global_batch_size: int = _optimization(
+        0, "examples per step on all processes, instead of batches per step; 0 = off", minimum=0
+    )
     num_train_epochs: int = _optimization(10, "passes over the training examples", minimum=1)
     optim: str = _optimization("adamw", "optimizer", choices=("adamw", "adafactor", "sgd"))
     learning_rate: float = _optimization(2e-3, "highest learning rate", above=0)
@@ -137,7 +105,7 @@ class TrainingSettings:
         0, "steps between checkpoints; below 1 = share of all steps; 0 = each evaluation", minimum=0
     )
     save_total_limit: int = _logging(2, "checkpoints kept beside the best model", minimum=0)
-    report_to: list[str] = _logging([], "trackers, such as tensorboard, trackio, wandb")  # noqa: RUF009
+    report_to: list[str] = _logging([], "trackers, such as tensorboard, trackio, wandb; or none")  # noqa: RUF009
 
     push_to_hub: bool = _hub(False, "upload the best model at the end (token from the login)")
     hub_model_id: str = _hub("", "repository to push to, as owner/name")
@@ -189,6 +157,8 @@ class TrainingSettings:
         from accelerate.tracking import LoggerType, get_available_trackers
 
         available = {str(one.value) for one in get_available_trackers()}
+        if self.report_to == ["none"]:
+            object.__setattr__(self, "report_to", [])
         for name in self.report_to:
             if name not in available:
                 known = name in {str(one.value) for one in LoggerType}
@@ -206,7 +176,9 @@ class MultihopSettings(TrainingSettings):
     """The settings of a run on 2WikiMultiHopQA's questions, whatever the model."""
 
     data_dir: str = _data("", "folder (or archive) of the data set, or `download`")
-    data_config: str = _data("data_ids_april7", "configuration of the data set")
+    data_config: str = _data(
+        "", "config of the data, e.g. hotpotqa; empty = as its name tells", choices=("", *CONFIGS)
+    )
     train_file: str = _data("", "file of training examples, instead of data_dir")
     validation_file: str = _data("", "file of validation examples, instead of data_dir")
     aliases_file: str = _data("", "id_aliases.json, for scores and for names that are not found")
@@ -222,6 +194,12 @@ class MultihopSettings(TrainingSettings):
         1, "copies of a training example, each with other paragraphs of its own", minimum=1
     )
     cache_dir: str = _data("", "folder for encoded examples; empty = in output_dir")
+    score_parts: list[str] = argument(
+        [],
+        "parts that are scored, with their product as joint; none = all that the data has",
+        group="evaluation",
+        choices=("answer", "support", "evidence"),
+    )
     ceiling_examples: int = _evaluation(
         2000, "validation examples on which the ceiling is measured", minimum=0
     )
@@ -346,7 +324,6 @@ class EncoderArguments(AdaptedSettings, MultihopSettings):
     """The settings of a training of the encoder model."""
 
     task: str = changed(TrainingSettings, "task", "encoder")
-    output_dir: str = changed(TrainingSettings, "output_dir", "runs/encoder")
     model_name_or_path: str = _model(
         "", "pretrained encoder with a fast tokenizer, or folder of a trained encoder model"
     )

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import yaml
 
@@ -24,7 +24,11 @@ from twowiki.io.arguments import (
     parse_flags,
     read_settings_file,
 )
-from twowiki.training.settings import RENAMED, TrainingSettings, config_names, find_config
+from twowiki.training.former_names import RENAMED
+from twowiki.training.settings import TrainingSettings, config_names, find_config
+
+if TYPE_CHECKING:
+    from twowiki.training.loaders import StepLoader
 
 # task: (module of its settings, their class, module of the task, its class)
 TASK_CLASSES: dict[str, tuple[str, str, str, str]] = {
@@ -63,7 +67,8 @@ class EvaluationResult(NamedTuple):
 class Task(Protocol):
     """A kind of model with its data, as the loop sees it.
 
-    `prepare` runs on every process, the main one first; `score` on the main process alone.
+    `prepare` runs on every process, and the one that comes first encodes while the others wait for
+    its file, outside of any collective; `score` runs on the main process alone.
     """
 
     def prepare(self, saved: Path | None) -> None:
@@ -71,6 +76,9 @@ class Task(Protocol):
 
     def identity(self) -> list[str]:
         """Return hashes of the data, in which a resumed run must agree."""
+
+    def announce(self) -> list[str]:
+        """Return lines on what a user should know before the data is prepared."""
 
     def describe(self) -> list[str]:
         """Return lines on what was prepared, and on what could not be."""
@@ -84,11 +92,17 @@ class Task(Protocol):
     def make_optimizer(self, model: Any) -> Any:
         """Make the optimizer; the loop sets its rate as a share of each group's own."""
 
-    def make_loaders(self, batch_size: int) -> tuple[Any, Any]:
-        """Make the loaders of training and of evaluation batches."""
+    def make_loaders(self, rank: int = 0, processes: int = 1) -> tuple[StepLoader, Any]:
+        """Make the loader of a process's training steps, and that of all evaluation batches."""
 
-    def forward(self, model: Any, batch: Mapping[str, Any]) -> Any:
-        """Run a training batch; the output has `loss`, and `losses` by name."""
+    def count_labels(self, batch: Mapping[str, Any]) -> Any:
+        """Return what the loss of a training batch is divided by; counts of batches add up."""
+
+    def forward(self, model: Any, batch: Mapping[str, Any], counts: Any) -> Any:
+        """Run a training batch; the output has `loss`, and `losses` by name.
+
+        They are divided by the counts of the whole step, so that those of its batches add up.
+        """
 
     def predict(self, model: Any, loader: Any) -> Iterable[tuple[Any, Any]]:
         """Predict this process's share: pairs of a key, the same on each process, and a value."""
@@ -131,7 +145,11 @@ def read_settings(arguments: Sequence[str] | None = None) -> TrainingSettings:
     flags = parse_flags(parser, cls, argv, renamed=RENAMED)
     flags.pop("config", None)
     values = read_settings_file(path, cls, renamed=RENAMED) if path else {}
-    return from_values(cls, cls.fill_in({**values, **flags}))
+    values = cls.fill_in({**values, **flags})
+    if not values.get("output_dir"):
+        name = path.stem if path else f"{values.get('task', TrainingSettings.task)}_defaults"
+        values["output_dir"] = f"runs/{name}"
+    return from_values(cls, values)
 
 
 def settings_class(task: str | None, path: Path | None) -> type[TrainingSettings]:

@@ -41,7 +41,7 @@ def count_vocabulary(examples: Iterable[Example], config: TwoWikiBaselineConfig)
 
     def texts() -> Iterator[str]:
         for example in progress(examples, what="vocabulary"):
-            relations.update(triple.relation.strip() for triple in example.evidences)
+            relations.update(triple.relation.strip() for triple in example.triples)
             yield example.question
             for title, sentences in example.context:
                 yield title

@@ -91,13 +91,12 @@ def name_people(
         stock = tongue.given[people.female[person]]
         given = chance.pick(stock)
         if chance.per_mille(370):
-            given += f" {chance.pick(stock)}"
+            given = _with_another(given, stock, chance)
         while config.unique_names and f"{given} {surname}" in labels:
-            given += f" {chance.pick(stock)}"
+            given = _with_another(given, stock, chance)
         label = f"{given} {surname}"
         labels.add(label)
         occupation = OCCUPATIONS[careers.occupation[person][0]].label
-        year = people.birth_year(person)
         country = countries[people.country[person]]
         seat = (
             chance.pick(country.cities) if occupation == OCCUPATIONS["nobleman"].label else NOBODY
@@ -106,16 +105,27 @@ def name_people(
         careers.entity[person] = registry.add(
             "human",
             label,
-            (
-                occupation,
-                f"{country.demonym} {occupation}",
-                f"born {year}",
-                f"{occupation}, born {year}",
-            ),
+            waits=True,
             title=title,
             aliases=_other_names(person, given, people, careers, chance),
             inside=() if seat == NOBODY else (seat,),
         )
+    first = careers.entity[0]
+
+    def brackets_of(entity: int) -> tuple[str, ...]:
+        person = entity - first
+        occupation = OCCUPATIONS[careers.occupation[person][0]].label
+        demonym, year = countries[people.country[person]].demonym, people.birth_year(person)
+        return (occupation, f"{demonym} {occupation}", f"{occupation}, born {year}",
+                f"{demonym} {occupation}, born {year}")  # fmt: skip
+
+    registry.settle(careers.entity, brackets_of)
+
+
+def _with_another(given: str, stock: list[str], chance: Chance) -> str:
+    """Return given names with one more: another one, as long as there are others."""
+    others = [name for name in stock if name not in given.split()]
+    return f"{given} {chance.pick(others or stock)}"
 
 
 _RANKS = (("Count", "Countess"), ("Duke", "Duchess"), ("Baron", "Baroness"), ("Prince", "Princess"))

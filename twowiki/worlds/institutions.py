@@ -56,6 +56,16 @@ class Institutions:
                 place = self._make(kind, rule, number, founders)
                 places.append(place)
                 self.standing[kind][place.country].append(place)
+        made = {place.entity: place for kind in self.standing.values()
+                for near in kind.values() for place in near}  # fmt: skip
+
+        def brackets_of(entity: int) -> tuple[str, ...]:
+            place = made[entity]
+            town = self.registry.labels[place.town]
+            land = self.registry.labels[self.countries[place.country].entity]
+            return place.kind, town, land, f"{place.kind} in {town}", f"{place.kind} in {land}"
+
+        self.registry.settle(sorted(made), brackets_of)
         return self.standing
 
     def _make(self, kind: str, rule: _Kind, number: int, founders: list[int]) -> WorldPlace:
@@ -73,11 +83,9 @@ class Institutions:
         towns = self.countries[country]
         town = chance.pick(towns.cities if chance.per_mille(850) else towns.villages)
         label = self._name(rule, country, town, founder, chance)
-        land = self.registry.labels[towns.entity]
         entity = self.registry.add(
-            kind, label, (kind, self.registry.labels[town], land, f"{kind} in {land}"),
-            inside=(town,) if self.registry.labels[town] in label else (),
-        )  # fmt: skip
+            kind, label, waits=True, inside=(town,) if self.registry.labels[town] in label else ()
+        )
         founded = draw_date(year, chance, exact=250, months=60) if chance.per_mille(940) else 0
         person = self.careers.entity[founder] if founder != NOBODY else NOBODY
         return WorldPlace(entity, kind, country, town, founded, person, chance.between(3, 900))

@@ -6,7 +6,7 @@ import msgspec
 
 from twowiki.models.text import bare_title
 from twowiki.worlds.people import NOBODY
-from twowiki.worlds.random_draws import Chance, write_date
+from twowiki.worlds.random_draws import NOW, Chance, write_date
 from twowiki.worlds.sentences import NO_SLOT, NOTHING, Page, Slot
 from twowiki.worlds.vocabulary import (
     FEMALE_ITEM,
@@ -23,6 +23,7 @@ class _Texts(msgspec.Struct):
     openings_living: tuple[str, ...]
     facets: dict[str, tuple[str, ...]]
     trivia: tuple[str, ...]
+    trivia_dead: tuple[str, ...]
     career: tuple[str, ...]
     loose: tuple[str, ...]  # these name the object of a statement without stating it
     numbers: tuple[str, ...]
@@ -57,7 +58,14 @@ class PersonWriter:
     def __init__(self, world: World) -> None:
         self.world = world
         self.works_of: dict[int, tuple[int, int]] = {}
+        self.first_awards = {place.entity: place.founded // 10000 for place in world.places
+                             if place.kind == "award"}  # fmt: skip
+        self.last_work: dict[int, int] = {}
         for work in world.works:
+            for entities in work.roles.values():
+                for entity in entities:
+                    year = max(self.last_work.get(entity, 0), work.date // 10000)
+                    self.last_work[entity] = year
             for role in ("director", "composer", "performer", "author", "cast"):
                 for entity in work.roles.get(role, ())[:1]:
                     self.works_of.setdefault(entity, (work.entity, work.date // 10000))
@@ -99,11 +107,11 @@ class PersonWriter:
         chance, labels = page.chance, world.registry.labels
         facts: dict[str, Slot] = {}
         day_first = world.tongues[people.country[person]].day_first
+        style = chance.below(100)
         for slot, date in (("born", people.born[person]), ("died", people.died[person])):
             if date and chance.per_mille(965):
-                facts[slot] = Slot(
-                    write_date(date, day_first, chance), prop=PROPERTIES[slot], date=date
-                )
+                text = write_date(date, day_first, style)
+                facts[slot] = Slot(text, prop=PROPERTIES[slot], date=date)
                 if date % 100:
                     facts[f"{slot}_on"] = facts[slot]
         country = world.countries[people.country[person]]
@@ -165,6 +173,8 @@ class PersonWriter:
         first = born + chance.between(20, 30)
         texts = {
             "was": "was" if people.died[person] else "is",
+            "had": "had" if people.died[person] else "has",
+            "speaks": "spoke" if people.died[person] else "speaks",
             "full": bare_title(registry.titles[entity] or ""),
             "s": "she" if female else "he", "his": "her" if female else "his",
             "him": "her" if female else "him", "His": "Her" if female else "His",
@@ -172,19 +182,50 @@ class PersonWriter:
             "husband": "husband" if female else "wife", "parent": "mother" if female else "father",
             "brother": "sister" if female else "brother",
             "number": str(chance.between(13, 96)), "few": chance.pick(TEXTS.numbers),
-            "age": str(chance.between(4, 19)), "known": chance.pick(TEXTS.known_for),
+            "langs": chance.pick(TEXTS.numbers[:4]), "age": str(chance.between(4, 19)),
+            "known": chance.pick(TEXTS.known_for),
             "things": chance.pick(TEXTS.things), "side": chance.pick(TEXTS.sidelines),
-            "ordinal": chance.pick(TEXTS.ordinals),
-            "century": f"{born // 100 + 1}th",
+            "century": _century((born + 20 + max(last, born + 20)) // 2),
         }  # fmt: skip
         if first + 2 < last:
             texts["year1"] = str(first)
             texts["year2"] = str(chance.between(first + 1, min(last, born + 80)))
+        texts |= self._late_years(person, first)
+        founded = self.first_awards.get(world.careers.award[person], NOW)
+        if max(founded + 1, born + 25) <= min(last, born + 85):
+            earliest, latest = max(founded + 1, born + 25), min(last, born + 85)
+            texts["award_year"] = str(chance.between(earliest, latest))
+        texts |= self._order(person)
         slots = {name: Slot(text) for name, text in texts.items()}
         others = registry.aliases.get(entity, ())
         if others:
             slots["alias"] = Slot(others[0])
         return slots | self._strangers(person, page)
+
+    def _late_years(self, person: int, first: int) -> dict[str, str]:
+        """Return the years of what ends a life, or comes after it; of a person always the same."""
+        people, chance = self.world.people, Chance(self.world.config.seed, "late", person)
+        born, last = people.birth_year(person), people.last_year(person)
+        found = {}
+        if first + 5 < last:  # the last years may be spent elsewhere
+            found["left"] = str(chance.between(first + 1, min(last - 4, born + 80)))
+        worked = self.last_work.get(self.world.careers.entity[person], 0)
+        if max(born + 54, worked) < min(last, born + 68):
+            found["retired"] = str(chance.between(max(born + 50, worked), min(last, born + 68)))
+            found["ex"] = "retired"
+        if people.died[person] and last + 5 < NOW:
+            found["shown"] = str(chance.between(last + 2, min(NOW - 1, last + 60)))
+        return found
+
+    def _order(self, person: int) -> dict[str, str]:
+        """Return which child of both parents somebody is, if that has a word."""
+        people = self.world.people
+        father, mother = people.father[person], people.mother[person]
+        children = [child for child in people.children.get(father, ())
+                    if people.mother[child] == mother]  # fmt: skip
+        if father == NOBODY or len(children) > len(TEXTS.ordinals):
+            return {}
+        return {"order": TEXTS.ordinals[children.index(person)]}
 
     def _strangers(self, person: int, page: Page) -> dict[str, Slot]:
         """Return people, towns and countries that no statement of the page is about."""
@@ -203,7 +244,8 @@ class PersonWriter:
             if chance.per_mille(500)
             else person - chance.between(1, 40)
         )
-        if 0 <= friend < len(people) and friend not in self._family(person):
+        known = 0 <= friend < len(people) and friend not in self._family(person)
+        if known and abs(people.birth_year(friend) - people.birth_year(person)) < 20:
             slots["friend"] = Slot(labels[careers.entity[friend]], careers.entity[friend])
         if page.entity in self.works_of:
             work, year = self.works_of[page.entity]
@@ -225,12 +267,13 @@ class PersonWriter:
                       *careers.students.get(person, ())}  # fmt: skip
 
     def _body(self, page: Page, slots: dict[str, Slot], person: int) -> None:
-        chance, config = page.chance, self.world.config
+        chance, config, people = page.chance, self.world.config, self.world.people
         stated = [facet for facet, odds in _STATED.items() if chance.per_mille(odds)]
         extras = ["trivia"] * chance.weighted((20, 45, 35))
         extras += ["career"] if chance.per_mille(160) else []
         extras = [] if config.brief else extras
         late = [facet for facet in _LATE if chance.per_mille(_STATED_LATE[facet])]
+        trivia = TEXTS.trivia + (TEXTS.trivia_dead if people.died[person] else ())
         for facet in self._ordered(chance, stated + extras, late):
             if len(page.sentences) > (2 if config.brief else 7):
                 break
@@ -240,11 +283,16 @@ class PersonWriter:
             if fact is not None and page.fits(fact) and chance.percent(config.mismatch):
                 page.add_sentence(TEXTS.loose, local | {"x": fact})
             elif facet == "trivia":
-                page.add_sentence(TEXTS.trivia, local)
+                page.add_sentence(trivia, local)
             elif facet == "career":
                 page.add_sentence(TEXTS.career, local)
             else:
                 page.add_sentence(TEXTS.facets[facet], local)
+        if config.words:
+            page.lengthen(trivia, lambda: self._filler(person, page), config.words)
+
+    def _filler(self, person: int, page: Page) -> dict[str, Slot]:
+        return self._words(person, page) | self._about(person, page, {})
 
     def _ordered(self, chance: Chance, stated: list[str], late: list[str]) -> list[str]:
         """Order the facets; the end of a life comes last, but anywhere in a brief summary."""
@@ -288,3 +336,8 @@ class PersonWriter:
             if chance.per_mille(_ALL_KNOWN) or (prop not in claimed and chance.per_mille(400)):
                 entities = [self.world.careers.entity[one] for one in kin if one != NOBODY]
                 page.add_quietly(prop, entities)
+
+
+def _century(year: int) -> str:
+    number = (year - 1) // 100 + 1
+    return f"{number}{'st' if number % 10 == 1 else 'th'}"

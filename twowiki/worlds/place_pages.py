@@ -19,12 +19,13 @@ class _Texts(msgspec.Struct):
     trivia_of: dict[str, str]
     numbers: tuple[str, ...]
     sides: tuple[str, ...]
+    since: dict[str, str]
+    where: dict[str, str]
+    town: dict[str, str]
 
 
 _TEXTS = read_word_list("place_pages", _Texts)
 _STATED = {"country": 900, "founded": 720, "founder": 680, "editor": 600, "town": 350}
-_PAPERS = ("magazine", "newspaper")
-_OPENED = ("airport", "station", "school", "high school", "university", "museum", "church")
 
 
 class PlaceWriter:
@@ -60,11 +61,13 @@ class PlaceWriter:
         facts: dict[str, Slot] = {}
         country = world.countries[place.country]
         if place.kind != "country":
-            facts["land"] = Slot(labels[country.entity], country.entity, PROPERTIES["country"])
-            facts["nat"] = Slot(country.demonym, country.entity, PROPERTIES["country"])
+            # a prize is not located in a country, so that nothing asks where it is
+            where = PROPERTIES["country"] if place.kind != "award" else 0
+            facts["land"] = Slot(labels[country.entity], country.entity, where)
+            facts["nat"] = Slot(country.demonym, country.entity, where)
         if place.founded:
             day_first = world.tongues[place.country].day_first
-            text = write_date(place.founded, day_first, page.chance)
+            text = write_date(place.founded, day_first, page.chance.below(100))
             if place.founded % 100 and page.chance.per_mille(300):
                 text = str(place.founded // 10000)
             text = f"on {text}" if " " in text and place.founded % 100 else f"in {text}"
@@ -82,7 +85,7 @@ class PlaceWriter:
         country = world.countries[place.country]
         texts = {
             "T": labels[place.entity], "number": str(chance.between(12, 95)),
-            "few": chance.pick(_TEXTS.numbers), "size": str(place.size),
+            "few": chance.pick(_TEXTS.numbers), "size": f"{_rounded(place):,}",
             "side": chance.pick(_TEXTS.sides), "things": chance.pick(PERSON_TEXTS.things),
         }  # fmt: skip
         start = place.founded // 10000 if place.founded else 1900
@@ -108,17 +111,26 @@ class PlaceWriter:
         chance = page.chance
         stated = [facet for facet, odds in _STATED.items() if chance.per_mille(odds)]
         extras = ["trivia"] * chance.weighted((20, 45, 35))
+        trivia = _TEXTS.trivia[_TEXTS.trivia_of[place.kind]]
         for facet in chance.shuffled(stated if self.world.config.brief else stated + extras):
             if len(page.sentences) > (2 if self.world.config.brief else 6):
                 break
             if facet == "trivia":
-                page.add_sentence(_TEXTS.trivia[_TEXTS.trivia_of[place.kind]], slots)
-            elif facet == "country":
-                key = "published" if place.kind in _PAPERS else "country"
+                page.add_sentence(trivia, slots)
+                continue
+            key = {
+                "country": _TEXTS.where.get(place.kind, "country"),
+                "founded": _TEXTS.since.get(place.kind, "founded"),
+                "town": _TEXTS.town.get(place.kind, ""),
+            }.get(facet, facet)
+            if facet == "founded" and key == "opened" and chance.per_mille(300):
+                key = "founded"
+            if key:
                 page.add_sentence(_TEXTS.facets[key], slots)
-            elif facet == "founded" and place.kind in _OPENED and chance.per_mille(500):
-                page.add_sentence(_TEXTS.facets["opened"], slots)
-            elif facet == "town" and _TEXTS.trivia_of[place.kind] == "land":
-                page.add_sentence(_TEXTS.facets["near"], slots)
-            elif facet != "town" or place.kind not in ("city", "village", *_PAPERS):
-                page.add_sentence(_TEXTS.facets[facet], slots)
+        if self.world.config.words:
+            page.lengthen(trivia, lambda: self._words(place, page), self.world.config.words)
+
+
+def _rounded(place: WorldPlace) -> int:
+    """Return a size as people write it: thousands of inhabitants to the hundred."""
+    return place.size // 100 * 100 if place.kind == "city" else place.size

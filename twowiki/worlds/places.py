@@ -21,7 +21,8 @@ def build_tongues(config: WorldConfig) -> list[Tongue]:
     lands: set[str] = set()
     place = 0
     while len(tongues) < count:
-        tongue = Tongue(config.seed, place, config.people // count)
+        readable = config.names == "readable"
+        tongue = Tongue(config.seed, place, config.people // count, readable)
         if tongue.land not in lands and tongue.demonym not in lands:
             tongues.append(tongue)
             lands |= {tongue.land, tongue.demonym}

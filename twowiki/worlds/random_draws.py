@@ -96,17 +96,22 @@ def year_of(date: int) -> int:
     return date // 10000
 
 
-def write_date(date: int, day_first: bool, chance: Chance) -> str:
-    """Write a date in running text: as its country does, with some variety."""
+def write_date(date: int, day_first: bool, style: int) -> str:
+    """Write a date in running text: as its country does, with some variety by page.
+
+    Args:
+        date: the date.
+        day_first: whether the country writes the day before the month.
+        style: 0 to 99, drawn once for a page.
+    """
     year, month, day = date // 10000, date // 100 % 100, date % 100
     if not month:
         return str(year)
     name = MONTH_NAMES[month - 1]
     if not day:
         return f"{name} {year}"
-    draw = chance.below(100)
-    if draw < 3:
+    if style < 3:
         return f"{ordinal(day)} {name} {year}"
-    if (draw < 88) == day_first:
+    if (style < 88) == day_first:
         return f"{day} {name} {year}"
     return f"{name} {day}, {year}"

@@ -7,7 +7,7 @@ been named before, so that the first sentence that names an object is the one th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -15,6 +15,9 @@ from twowiki.worlds.random_draws import Chance
 from twowiki.worlds.registry import Registry
 
 _SLOT = re.compile(r"\{(a )?(\w+)\}")
+_AN = re.compile(r"[AEIOUaeio]|8|1[18]\d\d\b|1[18]\b")  # an 1890 film
+# percent of the average length, each for a twelfth of the pages
+_SPREAD = (30, 35, 45, 50, 60, 70, 80, 100, 120, 150, 190, 270)
 NOTHING = -1
 
 
@@ -84,6 +87,27 @@ class Page:
         self._years: set[int] = set()
         self._used: set[str] = set()
 
+    @property
+    def words(self) -> int:
+        """The number of words so far."""
+        return sum(sentence.count(" ") + 1 for sentence in self.sentences)
+
+    def lengthen(
+        self, patterns: Sequence[str], slots_of: Callable[[], Mapping[str, Slot]], words: int
+    ) -> None:
+        """Add sentences until the page has about a number of words, drawn around an average.
+
+        Few summaries are long, and most are shorter than the average, as in Wikipedia.
+
+        Args:
+            patterns: to draw from.
+            slots_of: draws the words of the next sentence.
+            words: the average of all pages.
+        """
+        wanted = words * self.chance.pick(_SPREAD) // 100
+        while self.words < wanted and self.add_sentence(patterns, slots_of()):
+            pass
+
     def fits(self, slot: Slot) -> bool:
         """Return whether a fact is new: its object has not been named before."""
         if not slot.prop:
@@ -125,7 +149,7 @@ class Page:
                 break
             slot = slots[name]
             if article:
-                literal += "an " if slot.text[:1] in "AEIOUaeio" else "a "
+                literal += "an " if _AN.match(slot.text) else "a "
             written += [literal, slot.text]
             start = length + len(literal)
             length = start + len(slot.text)

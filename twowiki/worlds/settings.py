@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from twowiki.errors import DataError, check_encodable
 from twowiki.io.arguments import (
@@ -21,7 +21,7 @@ from twowiki.io.arguments import (
     to_dict,
 )
 
-WORLD_VERSION = 1  # counts changes of what the same settings and seed give
+WORLD_VERSION = 2  # counts changes of what the same settings and seed give
 _LARGEST = 20_000_000
 
 
@@ -50,6 +50,16 @@ class WorldConfig:
         minimum=0,
         maximum=100,
     )
+    names: str = argument(
+        "readable",
+        "readable: real given names with surnames that nobody has; marked: coined names with "
+        "letters that no real name has",
+        choices=("readable", "marked"),
+    )
+    words: int = argument(
+        0, "words of an average page (default: about 35); longer ones have more filler",
+        minimum=0, maximum=120,
+    )  # fmt: skip
     brief: bool = argument(False, "summaries of two or three sentences, which train twice as fast")
 
     def __post_init__(self) -> None:
@@ -76,7 +86,7 @@ class WorldConfig:
 class WorldOptions:
     """Options of the config `world` of the data set; None means the default.
 
-    The first eight are those of `WorldConfig`, the others those of
+    The first are those of `WorldConfig`, the others those of
     `twowiki.generation.settings.GenerateConfig`; the seed is that of both.
     """
 
@@ -87,13 +97,51 @@ class WorldOptions:
     aliases: int | None = None
     missing: int | None = None
     mismatch: int | None = None
+    names: str | None = None
+    words: int | None = None
     brief: bool | None = None
     limit_per_type: int | None = None
     mix: str | None = None
     title_case: str | None = None
+    like: str | None = None
+    balanced: bool | None = None
+    hops: int | None = None
 
 
 OPTION_NAMES = tuple(field.name for field in fields(WorldOptions))
+_OF_WORLD = tuple(field.name for field in fields(WorldConfig))
+
+
+class WorldRequest(NamedTuple):
+    """A world, and the settings of the questions that are asked about it, by name."""
+
+    world: WorldConfig
+    questions: dict[str, Any]
+
+
+def request_of(options: Mapping[str, Any]) -> WorldRequest:
+    """Return a world and its questions' settings from options by name.
+
+    The world's seed is that of the questions too; pages are as long as what these are like.
+
+    Raises:
+        DataError: an unknown name, or a value of another type or out of range.
+    """
+    check_names(options, WorldOptions)
+    if options.get("like") and not options.get("words"):
+        from twowiki.generation.profiles import load_profile
+
+        # longer pages come nearer to questions: those of contexts are longer than the average
+        words = round(0.75 * load_profile(options["like"]).page_words)
+        options = {**options, "words": min(120, max(30, words))} if words else options
+    world = make_world_config({name: options[name] for name in _OF_WORLD if name in options})
+    questions = {name: value for name, value in options.items() if name not in _OF_WORLD}
+    return WorldRequest(world, questions | {"seed": world.seed})
+
+
+def parse_world(text: str) -> WorldRequest:
+    """Return what a text such as "people=2000,films=1500,seed=7,limit_per_type=600" asks for."""
+    return request_of(parse_settings(text))
 
 
 def make_world_config(values: Mapping[str, Any]) -> WorldConfig:
@@ -112,17 +160,8 @@ def make_world_config(values: Mapping[str, Any]) -> WorldConfig:
     return from_values(WorldConfig, plain)
 
 
-def parse_world(text: str) -> WorldConfig:
-    """Return the settings of a text such as "people=2000,films=1500,seed=7"."""
-    return WorldConfig(**parse_settings(text, WorldConfig))
-
-
-def parse_settings(text: str, shape: type = WorldOptions) -> dict[str, Any]:
-    """Return the values of a text of settings, in the types of a dataclass.
-
-    Args:
-        text: "name=value,name=value".
-        shape: the dataclass.
+def parse_settings(text: str) -> dict[str, Any]:
+    """Return the values of a text of a world's settings, "name=value,name=value".
 
     Raises:
         DataError: a part that sets nothing, an unknown name, a name given twice, or a value of
@@ -141,5 +180,5 @@ def parse_settings(text: str, shape: type = WorldOptions) -> dict[str, Any]:
         if name in values:
             raise DataError("is given twice", field=name, remedy="Give it once")
         values[name] = value
-    check_names(values, shape)
-    return convert_values(shape, values, text=True)
+    check_names(values, WorldOptions)
+    return convert_values(WorldOptions, values, text=True)

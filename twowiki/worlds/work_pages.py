@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from twowiki.worlds.person_pages import TEXTS as PERSON_TEXTS
 from twowiki.worlds.random_draws import NOW, Chance, write_date
 from twowiki.worlds.sentences import Page, Slot
 from twowiki.worlds.vocabulary import OCCUPATIONS, PROPERTIES, read_word_list
@@ -18,6 +17,8 @@ class _Texts(msgspec.Struct):
     trivia: dict[str, tuple[str, ...]]
     trivia_of: dict[str, str]
     subjects: dict[str, str]
+    kinds: dict[str, str]
+    origin: dict[str, str]
     loose: tuple[str, ...]
     numbers: tuple[str, ...]
     music: tuple[str, ...]
@@ -93,7 +94,7 @@ class WorkWriter:
         facts["founded"] = facts["year"]._replace(text=f"in {year}")
         if work.date % 100:
             day_first = world.tongues[work.country].day_first
-            text = write_date(work.date, day_first, chance)
+            text = write_date(work.date, day_first, chance.below(100))
             facts["released"] = Slot(text, prop=prop, date=work.date)
         return facts
 
@@ -104,10 +105,12 @@ class WorkWriter:
         year = work.date // 10000
         texts = {
             "T": labels[work.entity], "genre": work.genre, "music": chance.pick(_TEXTS.music),
-            "number": str(chance.between(11, 140)), "few": chance.pick(_TEXTS.numbers),
-            "trade": chance.pick(_TRADES), "trade2": chance.pick(_TRADES),
-            "ordinal": chance.pick(PERSON_TEXTS.ordinals[:4]),
+            "number": str(chance.between(11, 60)), "few": chance.pick(_TEXTS.numbers),
+            "minutes": str(chance.between(72, 158)), "short": str(chance.between(20, 60)),
+            "tracks": str(chance.between(7, 16)),
+            "kind": _TEXTS.kinds.get(work.kind, ""),
         }  # fmt: skip
+        texts["trade"], texts["trade2"] = chance.shuffled(_TRADES)[:2]
         if year + 2 < NOW:
             texts["late_year"] = str(chance.between(year + 1, min(NOW, year + 70)))
         slots = {name: Slot(text) for name, text in texts.items()}
@@ -118,10 +121,20 @@ class WorkWriter:
         slots["other_town"] = Slot(labels[town], town)
         if land.place != work.country:
             slots["other_land"] = Slot(labels[land.entity], land.entity)
-        friend = self.people_from + chance.below(len(world.people))
-        if all(friend not in who for who in work.roles.values()):
-            slots["friend"] = Slot(labels[friend], friend)
+        person = self._contemporary(work.roles, year, chance)
+        if person >= 0:
+            slots["friend"] = Slot(labels[self.people_from + person], self.people_from + person)
         return slots
+
+    def _contemporary(self, roles: dict[str, tuple[int, ...]], year: int, chance: Chance) -> int:
+        """Draw somebody who was an adult that year and has no part in a work; -1 for nobody."""
+        people = self.world.people
+        for _ in range(12):
+            person = chance.below(len(people))
+            fits = 22 <= year - people.birth_year(person) <= 75 and year < people.last_year(person)
+            if fits and all(self.people_from + person not in who for who in roles.values()):
+                return person
+        return -1
 
     def _body(self, work: CreativeWork, page: Page, slots: dict[str, Slot]) -> None:
         chance = page.chance
@@ -133,6 +146,7 @@ class WorkWriter:
         if chance.per_mille(150):  # a summary with little in it
             stated = stated[:2]
         extras = ["trivia"] * chance.weighted((20, 45, 35))
+        trivia = _TEXTS.trivia[_TEXTS.trivia_of[work.kind]]
         for facet in chance.shuffled(stated if self.world.config.brief else stated + extras):
             if len(page.sentences) > (2 if self.world.config.brief else 5):
                 break
@@ -141,12 +155,18 @@ class WorkWriter:
             if fact is not None and page.fits(fact) and self._is_loose(chance):
                 page.add_sentence(_TEXTS.loose, local | {"x": fact})
             elif facet == "trivia":
-                page.add_sentence(_TEXTS.trivia[_TEXTS.trivia_of[work.kind]], local)
+                page.add_sentence(trivia, local)
+            elif facet == "origin":
+                page.add_sentence(_TEXTS.facets[_TEXTS.origin.get(work.kind, "origin")], local)
+            elif facet == "composer" and "film" in work.kind:
+                page.add_sentence(_TEXTS.facets["score"] + _TEXTS.facets["composer"], local)
             elif f"{facet}2" in slots:
                 if facet == "producer":
                     page.add_sentence(_TEXTS.facets["producers"], local)
             elif facet != "founded" or work.kind == "band":
                 page.add_sentence(_TEXTS.facets[facet], local)
+        if self.world.config.words:
+            page.lengthen(trivia, lambda: self._words(work, page), self.world.config.words)
 
     def _is_loose(self, chance: Chance) -> bool:
         return chance.percent(self.world.config.mismatch)

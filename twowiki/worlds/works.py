@@ -46,6 +46,7 @@ class _Rules(msgspec.Struct):
 
 
 _RULES = read_word_list("works", _Rules)
+_ALWAYS_BRACKETED = 90  # per mille
 
 
 class Works:
@@ -78,7 +79,26 @@ class Works:
                 works.append(work)
                 if kind == "band":
                     self.bands.append(work)
+        if works:
+            self._settle(works)
         return works
+
+    def _settle(self, works: list[CreativeWork]) -> None:
+        """Decide the titles of the works; some have a bracket that none would need."""
+        first = works[0].entity
+
+        def brackets_of(entity: int) -> tuple[str, ...]:
+            work = works[entity - first]
+            bracket, year = _RULES.kinds[work.kind].bracket, work.date // 10000
+            demonym = self.countries[work.country].demonym
+            return bracket, f"{year} {bracket}", f"{year} {demonym} {bracket}"
+
+        always = [
+            work.entity
+            for work in works
+            if Chance(self.config.seed, "bracket", work.entity).per_mille(_ALWAYS_BRACKETED)
+        ]
+        self.registry.settle([work.entity for work in works], brackets_of, always)
 
     def _make(self, kind: str, number: int, makers: list[int]) -> CreativeWork:
         rule = _RULES.kinds[kind]
@@ -88,13 +108,8 @@ class Works:
         country = chance.below(len(self.countries)) if chance.per_mille(300) else home
         towns = [self.registry.labels[town] for town in self.countries[country].cities]
         title, town = self.titler.coin(kind, self.tongues[country], towns, chance)
-        demonym = self.countries[country].demonym
         inside = self.countries[country].cities[towns.index(town)] if town else -1
-        entity = self.registry.add(
-            kind, title,
-            (rule.bracket, f"{year} {rule.bracket}", f"{year} {demonym} {rule.bracket}"),
-            always=chance.per_mille(90), inside=(inside,) if town else (),
-        )  # fmt: skip
+        entity = self.registry.add(kind, title, waits=True, inside=(inside,) if town else ())
         date = draw_date(year, chance, exact=rule.exact, months=60)
         roles = self._roles(kind, maker, year, chance)
         return CreativeWork(entity, kind, country, date, chance.pick(_RULES.genres), roles)

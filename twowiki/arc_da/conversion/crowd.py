@@ -1,14 +1,17 @@
 """The workers' part: tasks for the questions that lack answers, and the answers read back.
 
 In: the filter's records; what workers typed and ticked. Out: the task files of three tools, and
-one record per question and worker. Nothing typed is lost: `raw` keeps it. `don't know` and `?` are
-never answers; a text and a category that contradict each other are a conflict, kept and not
-counted. An answer that cannot be used is refused with a reason, and kept too.
+one record per question and worker. Nothing typed is lost: `raw` keeps it, and `replaced` what the
+same worker had sent before or after it. `don't know`, `?` and the like are never answers, unless
+they are an option of the question; a text and a category that contradict each other are a
+conflict, kept and not counted. An answer that cannot be used is refused with a reason, and kept
+too; it never replaces one that can be used.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
@@ -17,6 +20,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from twowiki.arc_da.conversion.filter import FilteredQuestion, SourceQuestion
+from twowiki.arc_da.metric.folding import answer_key
 from twowiki.arc_da.metric.scoring import answer_tokens
 from twowiki.human.pseudonyms import pseudonym
 from twowiki.human.task_files import (
@@ -27,6 +31,7 @@ from twowiki.human.task_files import (
     read_template,
     to_csv,
 )
+from twowiki.human.times import is_older
 
 TASK_FORMATS = ("label-studio", "csv", "mturk")
 CATEGORIES = {
@@ -46,8 +51,17 @@ _LAYOUT = TaskLayout(
     "--worker",
     {"answers": "raw"},
 )
-_DONT_KNOW = frozenset(
-    ("dont know", "i dont know", "do not know", "i do not know", "idk", "not sure", "no idea")
+_TOPIC = "sorry|it|this|that|either|about|for|of|how|what|why|which|where|when|if|the"
+_ABOUT = rf"( (({_TOPIC})\b.*|answer))?"
+_NON_ANSWER = re.compile(
+    r"i ?d ?k|d(o|u)n?no|d ?k|i dunno|n ?a|none|nil|null|nothing|unknown|not known|no answers?"
+    r"|not applicable|unanswerable|pass|skip(ped)?|who knows|beats me|question mark"
+    rf"|(i (have|had|ve) |i ve got |got )?(absolutely |really )?(no|not a) (idea|clue){_ABOUT}"
+    rf"|(i ?a?m )?(really |quite |just )?(not (too |really |quite )?|un)(sure|certain){_ABOUT}"
+    r"|(sorry )?(i )?(honestly |really |just )?(do not|dont|don t|did not|didnt) "
+    rf"(really |even |actually )?(know|understand|remember|recall|get){_ABOUT}"
+    r"|(i )?(can ?not|cant|can t|could not|couldnt) (be )?"
+    rf"(answer(ed)?|say|tell|know){_ABOUT}"
 )
 _APOSTROPHES = re.compile(r"['\u2018\u2019\u02bc`\u00b4]")
 
@@ -72,11 +86,23 @@ class WorkerAnswer(NamedTuple):
     submitted_at: str = ""
 
 
+class Submission(msgspec.Struct, frozen=True):
+    """What a worker sent that another submission of the same worker stands for now."""
+
+    raw: str
+    category: str | None
+    status: str
+    reason: str | None
+    assignment: str
+    submitted_at: str
+
+
 class CrowdRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One worker's checked answers to one question.
 
     `status` is answered, dont_know, nonsense, conflict or refused; `reason` says why an answer was
-    refused or is in conflict; `flags` are remarks that change nothing.
+    refused or is in conflict; `flags` are remarks that change nothing; `replaced` are the worker's
+    other submissions, in order of arrival.
     """
 
     question_id: str
@@ -90,18 +116,26 @@ class CrowdRecord(msgspec.Struct, frozen=True, kw_only=True):
     flags: list[str] = []
     seconds: float | None = None
     submitted_at: str = ""
+    replaced: tuple[Submission, ...] = ()
 
     @property
     def is_done(self) -> bool:
         """Whether the worker is done with the question; a refused answer is still to be given."""
         return self.status != "refused"
 
+    @property
+    def submission(self) -> Submission:
+        """What the worker sent, without what came of it."""
+        return Submission(
+            self.raw, self.category, self.status, self.reason, self.assignment, self.submitted_at
+        )
+
 
 def choose_open(
-    questions: Iterable[FilteredQuestion], answered: Mapping[str, int], people: int
+    questions: Iterable[FilteredQuestion], wanted: Mapping[str, int]
 ) -> list[OpenQuestion]:
-    """Choose the kept questions that still lack answers."""
-    lacking = [(one, people - answered.get(one.question_id, 0)) for one in questions if one.kept]
+    """Choose the kept questions that still lack answers; `wanted` says how many."""
+    lacking = [(one, wanted.get(one.question_id, 0)) for one in questions if one.kept]
     return [OpenQuestion(one.question_id, one.question, n) for one, n in lacking if n > 0]
 
 
@@ -188,7 +222,10 @@ def merge_worker_answers(
     sources: Mapping[str, SourceQuestion],
     key: bytes,
 ) -> tuple[list[CrowdRecord], dict[str, Any]]:
-    """Merge answers into the crowd file: one record per question and worker, the latest.
+    """Merge answers into the crowd file: one record per question and worker.
+
+    The latest one that can be used counts; without times, the last one read. The others are kept
+    in its `replaced`.
 
     Args:
         known: the crowd file so far.
@@ -207,14 +244,31 @@ def merge_worker_answers(
         source = sources.get(answer.question_id) if question and question.kept else None
         record = check_answer(answer, source, question.question if question else "", key)
         before = merged.get((record.question_id, record.worker))
-        if before is not None and record.submitted_at < before.submitted_at:
-            counts["older, left"] += 1
-            continue
-        counts["same" if before == record else "replaced" if before else "new"] += 1
-        merged[record.question_id, record.worker] = record
+        outcome, merged[record.question_id, record.worker] = _merge_record(before, record)
+        counts[outcome] += 1
     order = {question_id: number for number, question_id in enumerate(filtered)}
     records = sorted(merged.values(), key=lambda record: order.get(record.question_id, -1))
     return records, {"submissions": dict(sorted(counts.items())), **count_crowd(records)}
+
+
+def _merge_record(before: CrowdRecord | None, new: CrowdRecord) -> tuple[str, CrowdRecord]:
+    """Return what a submission did, and the record that counts now."""
+    if before is None:
+        return "new", new
+    if new.submission == before.submission:
+        return "same", before
+    if is_older(new.submitted_at, before.submitted_at):
+        outcome, kept, other = "older, left", before, new
+    elif _is_usable(before) and not _is_usable(new):
+        outcome, kept, other = "not usable, left", before, new
+    else:
+        outcome, kept, other = "replaced", new, before
+    replaced = tuple(dict.fromkeys((*before.replaced, other.submission)))
+    return outcome, msgspec.structs.replace(kept, replaced=replaced)
+
+
+def _is_usable(record: CrowdRecord) -> bool:
+    return record.status not in ("refused", "conflict")
 
 
 def count_crowd(records: Sequence[CrowdRecord]) -> dict[str, Any]:
@@ -246,7 +300,7 @@ def check_answer(
     """
     category = parse_category(given.category)
     pieces = split_answers(given.text)
-    answers = [piece for piece in pieces if not _is_dont_know(piece) and not _is_nonsense(piece)]
+    answers = [piece for piece in pieces if _is_answer(piece, source)]
     status, reason = _status(pieces, answers, category, given.category)
     if not given.worker.strip():
         status, reason = "refused", "no_worker"
@@ -298,7 +352,11 @@ def _status(
         if category in ("dont_know", "nonsense"):
             return "conflict", f"answered but ticked {category}"
         return "answered", None
-    typed = {"nonsense" if _is_nonsense(piece) else "dont_know" for piece in pieces}
+    typed = {
+        "nonsense" if _is_nonsense(piece) else "dont_know"
+        for piece in pieces
+        if any(letter.isalnum() or letter in "?\uff1f" for letter in piece)
+    }
     if not typed:
         if category in ("dont_know", "nonsense"):
             return category, None
@@ -333,8 +391,8 @@ def _flags(
     if category is None:
         flags.append("no_category")
     if source is not None:
-        options = {answer_tokens(choice.text): choice.text for choice in source.choices}
-        met = [options[words] for words in map(answer_tokens, answers) if words in options]
+        options = {answer_key(choice.text): choice.text for choice in source.choices}
+        met = [options[key] for key in map(answer_key, answers) if key in options]
         if source.key_text is not None and source.key_text in met:
             flags.append("equals_right_option")
         if any(text != source.key_text for text in met):
@@ -347,10 +405,22 @@ def _is_within(inner: tuple[str, ...], outer: tuple[str, ...]) -> bool:
     return bool(inner) and any(outer[start : start + len(inner)] == inner for start in starts)
 
 
-def _is_dont_know(text: str) -> bool:
-    words = re.sub(r"[^\w\s]", " ", _APOSTROPHES.sub("", text).casefold())
-    return " ".join(words.split()) in _DONT_KNOW
+def _is_answer(text: str, source: SourceQuestion | None) -> bool:
+    """Whether a text may be an answer: no "don't know", or an option of the question itself."""
+    if source is not None:
+        key = answer_key(text)
+        if any(answer_key(choice.text) == key for choice in source.choices):
+            return True
+    words = re.sub(r"[^\w\s]|_", " ", _APOSTROPHES.sub("", _plain(text)).casefold())
+    tidy = " ".join(words.split())
+    sodium = text.strip() == "Na"
+    return bool(tidy) and (sodium or _NON_ANSWER.fullmatch(tidy) is None)
 
 
 def _is_nonsense(text: str) -> bool:
-    return "?" in text and not text.strip("? .!")
+    plain = _plain(text)
+    return "?" in plain and not plain.strip("? .!")
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)

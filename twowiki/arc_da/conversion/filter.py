@@ -23,7 +23,7 @@ import msgspec
 from twowiki.arc_da.schema import MultipleChoice, Question
 from twowiki.arc_da.sentences import asks_earlier, question_sentence, split_question_sentences
 from twowiki.errors import DataError
-from twowiki.metric.report import render_table
+from twowiki.metric.tables import render_table
 
 PAPER_FILTERED = 50  # percent of ARC's questions, by the paper's initial question filter
 
@@ -75,22 +75,28 @@ class FilteredQuestion(msgspec.Struct, frozen=True):
     suggestion: str | None
 
 
-def source_question(question: MultipleChoice) -> SourceQuestion:
+def source_question(question: MultipleChoice, set_name: str = "") -> SourceQuestion:
     """Return a question as the first stage's record.
+
+    Args:
+        question: of ARC, or of another set.
+        set_name: of another set, for the tag instead of the difficulty.
 
     Raises:
         DataError: its difficulty or split is not known, so it cannot be tagged.
     """
-    if question.difficulty is None or question.split is None:
+    kind = question.difficulty or set_name
+    if not kind or question.split is None:
         remedy = (
-            "Keep ARC's file names (ARC-Easy-Train.jsonl), or pass --difficulty and --assume-split"
+            "Keep ARC's file names (ARC-Easy-Train.jsonl), or pass --difficulty (--set-name for "
+            "another set) and --assume-split"
         )
         raise DataError("difficulty or split is not known", record=question.id, remedy=remedy)
     record = SourceQuestion(
         question.question_id,
         question.id,
         question.split,
-        f"{question.difficulty}-{question.split}".upper(),
+        f"{kind}-{question.split}".upper(),
         question.stem,
         [SourceChoice(*choice) for choice in question.choices],
         question.answer_key,
@@ -380,14 +386,24 @@ def _texts(raw: Any, record: str, field: str) -> tuple[str, ...]:
 
 
 _BLANK = re.compile(r"\s*(?:_{2,}|\u2014)\s*\.?$")
-_ARTICLE = re.compile(r"\s+(?:a|an|the)$", re.IGNORECASE)
-_OPEN_ENDS = (
-    *("of", "to", "by", "from", "with", "in", "on", "for", "at", "as", "into", "through", "about"),
-    *("is", "are", "was", "were", "be", "called", "uses", "use", "has", "have", "causes", "cause"),
-    *("makes", "produces", "produce", "provides", "contains", "becomes", "become", "like", "than"),
-    *("because of", "due to"),
+_DETERMINER = re.compile(r"\s+(?:a|an|the|its|their|his|her|your|our|some)$", re.IGNORECASE)
+_PREPOSITIONS = "of by from with in on for at as into through about like than between among during"
+_TRANSITIVE = (  # verbs whose object is asked for
+    "be is are was were call use cause make produce provide contain become have has need form show "
+    "include absorb release receive measure increase decrease reduce require represent give carry "
+    "transport remove store create obtain"
 )
-_OPEN_END = re.compile(rf"\b(?:{'|'.join(map(re.escape, _OPEN_ENDS))})$", re.IGNORECASE)
+_OBJECT_END = re.compile(
+    rf"\b(?:{'|'.join(_PREPOSITIONS.split())}|because of|due to"
+    rf"|(?:{'|'.join(_TRANSITIVE.split())})(?:s|d|ed)?|(?:by|of|for|in|from|without) \w{{2,}}ing)$",
+    re.IGNORECASE,
+)
+_INFINITIVE_END = re.compile(r"\b(?:to|will|would|can|could|should|must|may|might)$", re.IGNORECASE)
+_NO_VERB = re.compile(  # `similar to` and `due to` want a noun
+    r"\b(?:similar|due|equal|close|next|related|compared|identical|relative|attached|connected|"
+    r"adapted|according|exposed|opposite|belong|belongs|refer|refers|lead|leads|led) to$",
+    re.IGNORECASE,
+)
 
 
 def normalize_stem(stem: str) -> str:
@@ -399,13 +415,20 @@ def suggest_rewording(question: str) -> str | None:
     """Suggest a full question for an unfinished sentence, or return None where there is none.
 
     "... are forms of" -> "... are forms of what?"; "... is called the" -> "... is called what?";
-    "... because" -> "Why ...?" is left to people, and so is every question that ends in "?".
+    "... by adding" -> "... by adding what?"; "... helps a plant to" -> "... to do what?";
+    "... because" -> "... because of what?". What needs another order of words is left to people,
+    and so is every question that ends in "?".
     """
     text = normalize_stem(question)
     if not text or text.endswith("?"):
         return None
     cut = _BLANK.sub("", text.rstrip(" :")).rstrip(" .,:")
-    cut = _ARTICLE.sub("", cut)
-    if cut != text.rstrip(" .,:") or _OPEN_END.search(cut):
-        return f"{cut} what?"
+    has_blank = cut != text.rstrip(" .,:")
+    bare = _DETERMINER.sub("", cut)
+    if re.search(r"\bbecause$", bare, re.IGNORECASE):
+        return f"{bare} of what?"
+    if _INFINITIVE_END.search(bare) and not _NO_VERB.search(bare):
+        return f"{bare} do what?"
+    if has_blank or bare != cut or _OBJECT_END.search(bare) or _NO_VERB.search(bare):
+        return f"{bare} what?"
     return None

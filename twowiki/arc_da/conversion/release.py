@@ -19,7 +19,7 @@ from twowiki.arc_da.metric.folding import unicode_words
 from twowiki.arc_da.schema import Question, question_to_official
 from twowiki.arc_da.statistics import count_split, find_repeats, render_statistics
 from twowiki.errors import DataError
-from twowiki.metric.report import render_table
+from twowiki.metric.tables import render_table
 
 PAPER_REVIEWED = 10  # percent of ARC's questions, removed by the paper's in-house review
 _SPLITS = ("train", "dev", "test")
@@ -42,20 +42,23 @@ def check_repeats(splits: Mapping[str, Sequence[Question]], allowed: Collection[
     """Check that no question's text occurs in two splits, ids in `allowed` aside.
 
     Raises:
-        DataError: one does; both ids are named.
+        DataError: some do; all pairs are named.
     """
     seen: dict[tuple[str, ...], tuple[str, str]] = {}
+    pairs = []
     for split, questions in splits.items():
         for question in questions:
             key = tuple(unicode_words(question.question))
             first, record = seen.setdefault(key, (split, question.question_id))
             if first != split and not {record, question.question_id} <= set(allowed):
-                raise DataError(
-                    f"the same question is in {first} ({record}) and in {split}",
-                    record=question.question_id,
-                    field="question",
-                    remedy="Reword or reject one, or list both ids in the file of --allow-repeats",
-                )
+                pairs.append((f"{record} ({first})", f"{question.question_id} ({split})"))
+    if pairs:
+        listed = "; ".join(" and ".join(pair) for pair in pairs)
+        raise DataError(
+            f"{len(pairs)} questions are in two splits: {listed}",
+            field="question",
+            remedy="Reword or reject one of each, or list both ids in the file of --allow-repeats",
+        )
 
 
 def count_stages(
@@ -197,6 +200,7 @@ def _origin(answer: ReviewAnswer) -> dict[str, Any]:
         "support": len(answer.workers),
         "workers": list(answer.workers),
         "short_of": answer.short_of,
+        "wordings": list(answer.wordings),
         "verified": answer.verified,
     }
 
@@ -205,8 +209,8 @@ def _removed(count: int, total: int, given: int) -> dict[str, Any]:
     return {
         "given": given,
         "removed": count,
-        "percent_of_source": round(100 * count / total, 2) if total else None,
-        "percent_of_given": round(100 * count / given, 2) if given else None,
+        "percent_of_source": 100 * count / total if total else None,
+        "percent_of_given": 100 * count / given if given else None,
     }
 
 

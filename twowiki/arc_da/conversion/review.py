@@ -20,8 +20,8 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from twowiki.arc_da.conversion.filter import SourceQuestion
-from twowiki.arc_da.conversion.screening import ScreenedQuestion, answer_key
-from twowiki.arc_da.metric.scoring import answer_tokens
+from twowiki.arc_da.conversion.screening import ScreenedQuestion
+from twowiki.arc_da.metric.folding import answer_key
 from twowiki.errors import DataError
 from twowiki.human.task_files import free_cell, to_csv
 from twowiki.io.journal import Journal
@@ -46,6 +46,7 @@ class ReviewAnswer(msgspec.Struct, frozen=True):
         workers: the workers who gave it.
         short_of: the longer answer that it shortens.
         verified: whether an expert has confirmed it.
+        wordings: how else it was written.
     """
 
     text: str
@@ -53,6 +54,7 @@ class ReviewAnswer(msgspec.Struct, frozen=True):
     workers: tuple[str, ...] = ()
     short_of: str | None = None
     verified: bool = False
+    wordings: tuple[str, ...] = ()
 
 
 class ReviewState(msgspec.Struct, frozen=True):
@@ -146,16 +148,26 @@ class ReplayedReview(NamedTuple):
 def first_state(screened: ScreenedQuestion, question: str, source: SourceQuestion) -> ReviewState:
     """Return the state before any review: workers' answers, then the original's right option.
 
-    The right option joins an answer that differs from it in case, articles and punctuation alone.
+    The right option joins an answer that is another wording of it (`folding.answer_key`).
     """
-    answers = [ReviewAnswer(one.text, ("worker",), tuple(one.workers)) for one in screened.answers]
+    answers = [
+        ReviewAnswer(
+            one.text,
+            ("worker",),
+            tuple(one.workers),
+            wordings=tuple(text for text in one.wordings if text != one.text),
+        )
+        for one in screened.answers
+    ]
     right = " ".join((source.key_text or "").split())
-    key = answer_tokens(right)
-    same = [n for n, answer in enumerate(answers) if answer_tokens(answer.text) == key]
+    same = [n for n, answer in enumerate(answers) if answer_key(answer.text) == answer_key(right)]
     if right and same:
         met = answers[same[0]]
+        wordings = tuple(
+            dict.fromkeys((*met.wordings, right) if right != met.text else met.wordings)
+        )
         origins = (*met.origins, "mc_gold")
-        answers[same[0]] = msgspec.structs.replace(met, origins=origins)
+        answers[same[0]] = msgspec.structs.replace(met, origins=origins, wordings=wordings)
     elif right:
         answers.append(ReviewAnswer(right, ("mc_gold",)))
     return ReviewState(question, tuple(answers))
@@ -199,7 +211,11 @@ def with_late_answers(
         met = given.get(answer_key(answer.text))
         if met is not None:
             origins = tuple(dict.fromkeys((*met.origins, *answer.origins)))
-            answer = msgspec.structs.replace(answer, origins=origins, workers=met.workers)
+            written = (met.text, *met.wordings, *answer.wordings)
+            wordings = tuple(text for text in dict.fromkeys(written) if text != answer.text)
+            answer = msgspec.structs.replace(
+                answer, origins=origins, workers=met.workers, wordings=wordings
+            )
         answers.append(answer)
     known = {*seen, *map(answer_key, state.texts)}
     late = [answer for key, answer in given.items() if key not in known]

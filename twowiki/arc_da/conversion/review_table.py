@@ -19,10 +19,9 @@ from twowiki.arc_da.conversion.review import REJECTIONS, ReviewAnswer, ReviewSta
 from twowiki.arc_da.conversion.screening import (
     ScreenedQuestion,
     ScreenSettings,
-    answer_key,
     content_words,
 )
-from twowiki.arc_da.metric.scoring import answer_tokens
+from twowiki.arc_da.metric.folding import answer_key
 from twowiki.human.task_files import (
     TaskResult,
     free_cell,
@@ -242,11 +241,12 @@ def split_cell(cell: str) -> list[str]:
 
 
 def _describe_origin(answer: ReviewAnswer) -> str:
-    """Return where an answer comes from: `heat (3 workers, mc_gold)`."""
+    """Return where an answer comes from: `heat (3 workers, mc_gold; also written: Heat.)`."""
     count = len(answer.workers)
     named = [f"{count} worker{'s' if count != 1 else ''}"] if count else []
     named += [origin for origin in answer.origins if origin != "worker"]
-    return f"{answer.text} ({', '.join(named)})"
+    written = f"; also written: {', '.join(answer.wordings)}" if answer.wordings else ""
+    return f"{answer.text} ({', '.join(named)}{written})"
 
 
 def _edited_answers(edited: EditedRow, state: ReviewState) -> tuple[ReviewAnswer, ...]:
@@ -273,9 +273,7 @@ def _edited_answers(edited: EditedRow, state: ReviewState) -> tuple[ReviewAnswer
 
 
 def _same_answer(text: str, state: ReviewState) -> ReviewAnswer | None:
-    """Find the answer that a new wording differs from in case, articles and punctuation alone."""
-    if not answer_tokens(text):
-        return None
+    """Find the answer that a text is another wording of."""
     return next((one for one in state.answers if answer_key(one.text) == answer_key(text)), None)
 
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from twowiki.arc_da.conversion.crowd import CrowdRecord
-from twowiki.arc_da.metric.folding import unicode_words
-from twowiki.arc_da.metric.scoring import answer_tokens, stem
+from twowiki.arc_da.metric.folding import answer_key, unicode_words
+from twowiki.arc_da.metric.scoring import stem
 
 PAPER_SCREENED = 10  # percent of ARC's questions, by the paper's additional filter
 LUCENE_STOP_WORDS = frozenset(
@@ -41,6 +41,7 @@ class ScreenSettings(NamedTuple):
     people: int = 5
     stemming: bool = False
     stop_words: tuple[str, ...] = tuple(sorted(LUCENE_STOP_WORDS))
+    least_agreement: float = 0.0  # of a worker with the others and the right options; 0 = off
 
 
 class Witness(msgspec.Struct, frozen=True):
@@ -52,7 +53,7 @@ class Witness(msgspec.Struct, frozen=True):
 
 
 class MergedAnswer(msgspec.Struct, frozen=True):
-    """Answers that differ in case, punctuation and articles alone; the most frequent wording."""
+    """Wordings of one answer (`folding.answer_key`); `text` is the most frequent one."""
 
     text: str
     workers: list[str]
@@ -111,6 +112,24 @@ def screen_question(
     )
 
 
+def wanted_answers(records: Sequence[CrowdRecord], people: int, active: bool) -> int:
+    """Return how many more workers a question should be given to.
+
+    Args:
+        records: what came back so far.
+        people: most workers.
+        active: two workers are enough where they share a word; else one more at a time.
+    """
+    settings = ScreenSettings(people=people)
+    done = sum(record.is_done for record in records)
+    if not active:
+        return max(0, people - done)
+    if done < settings.min_workers:
+        return settings.min_workers - done
+    passes = screen_question("", records, settings).verdict == "pass"
+    return 0 if passes or done >= people else 1
+
+
 def merge_answers(records: Iterable[CrowdRecord]) -> list[MergedAnswer]:
     """Merge answers of one key, most workers first, then in order of arrival."""
     groups: dict[tuple[str, ...], list[tuple[str, str]]] = {}
@@ -124,11 +143,6 @@ def merge_answers(records: Iterable[CrowdRecord]) -> list[MergedAnswer]:
         best = max(wordings, key=lambda text: wordings[text])
         merged.append(MergedAnswer(best, workers, len(workers), dict(wordings)))
     return sorted(merged, key=lambda answer: -answer.support)
-
-
-def answer_key(text: str) -> tuple[str, ...]:
-    """Return what answers share that differ in case, punctuation and articles alone."""
-    return answer_tokens(text) or (text.casefold(),)
 
 
 def majority_category(categories: Mapping[str, int]) -> str | None:

@@ -57,12 +57,16 @@ from twowiki.arc_da.conversion.screening import (
     ScreenSettings,
     count_screened,
     screen_question,
+    wanted_answers,
 )
+from twowiki.arc_da.conversion.worker_quality import count_agreement, unreliable_workers
 from twowiki.arc_da.conversion.workspace import Workspace, record_lines
 from twowiki.arc_da.schema import MultipleChoice
 from twowiki.errors import DataError
 from twowiki.human.pseudonyms import read_secret
+from twowiki.human.raters import RaterVerdict
 from twowiki.human.task_files import is_export, read_annotations
+from twowiki.io.files import sha256_of
 from twowiki.io.records import read_records
 
 KEY_FILE = "worker.key"
@@ -100,7 +104,9 @@ class ReviewImport(NamedTuple):
     problems: list[tuple[str, str]]
 
 
-def run_filter(work: Workspace, questions: Sequence[MultipleChoice], rules: RuleSet) -> StageResult:
+def run_filter(
+    work: Workspace, questions: Sequence[MultipleChoice], rules: RuleSet, *, set_name: str = ""
+) -> StageResult:
     """Write the sources and the question filter's verdicts.
 
     Raises:
@@ -108,7 +114,7 @@ def run_filter(work: Workspace, questions: Sequence[MultipleChoice], rules: Rule
     """
     if not questions:
         raise DataError("no questions to convert", remedy="Check --arc and --part")
-    sources = [source_question(question) for question in questions]
+    sources = [source_question(question, set_name) for question in questions]
     settings = {
         "rules": rules.name,
         "detail": [str(rule[:-1]) for rule in rules.rules],
@@ -134,6 +140,7 @@ def export_tasks(
     people: int | None = None,
     seed: int,
     everything: bool = False,
+    active: bool | None = None,
     overwrite: bool = False,
 ) -> StageResult:
     """Write tasks for the questions that still lack answers (or for all kept ones).
@@ -144,6 +151,8 @@ def export_tasks(
         people: workers per question; by default as in the export before.
         seed: of the questions' order.
         everything: also questions that have all answers.
+        active: ask two workers, and one more at a time only where they disagree; by default as
+            in the export before.
         overwrite: overwrite sheets that were filled in.
 
     Raises:
@@ -152,12 +161,20 @@ def export_tasks(
     work.check_inputs("export-tasks")
     formats = list(formats or work.setting("export-tasks", "formats") or FIRST_FORMATS)
     people = people or wanted_people(work)
-    answered: Counter[str] = Counter()
+    if active is None:
+        active = bool(work.setting("export-tasks", "active"))
+    by_question: dict[str, list[CrowdRecord]] = {}
     if work.path(ws.CROWD).exists() and not everything:
-        records = work.read(ws.CROWD, CrowdRecord)
-        answered.update(record.question_id for record in records if record.is_done)
-    chosen = choose_open(work.read(ws.FILTERED, FilteredQuestion), answered, people)
-    settings = {"formats": formats, "people": people, "seed": seed}
+        for record in work.read(ws.CROWD, CrowdRecord):
+            by_question.setdefault(record.question_id, []).append(record)
+    filtered = work.read(ws.FILTERED, FilteredQuestion)
+    wanted = {
+        one.question_id: wanted_answers(by_question.get(one.question_id, []), people, active)
+        for one in filtered
+        if one.kept
+    }
+    chosen = choose_open(filtered, wanted)
+    settings = {"formats": formats, "people": people, "seed": seed, "active": active}
     made = answer_task_files(chosen, formats, people=people, seed=seed)
     counts = {
         "questions": len(chosen),
@@ -178,7 +195,7 @@ def wanted_people(work: Workspace) -> int:
 def import_answers(
     work: Workspace, files: Sequence[str], *, worker: str = "", key_file: str | None = None
 ) -> StageResult:
-    """Merge files of answers into the crowd file.
+    """Merge files of answers into the crowd file; a file that it holds already changes nothing.
 
     Raises:
         DataError: a file is of no known sort, or names no worker, or the key is another one.
@@ -189,9 +206,17 @@ def import_answers(
     filtered = {one.question_id: one for one in work.read(ws.FILTERED, FilteredQuestion)}
     sources = {one.question_id: one for one in work.read(ws.SOURCE, SourceQuestion)}
     known = work.read(ws.CROWD, CrowdRecord) if used else []
-    given = [answer for file in files for answer in read_worker_answers(file, worker=worker)]
+    read: list[str] = list(work.setting("import-answers", "read") or []) if used else []
+    names = {
+        file: hashlib.sha256(f"{sha256_of(file)}\t{worker}".encode()).hexdigest() for file in files
+    }
+    new = [file for file in files if names[file] not in read]
+    given = [answer for file in new for answer in read_worker_answers(file, worker=worker)]
     records, counts = merge_worker_answers(known, given, filtered, sources, key)
-    fingerprint = work.fingerprint("import-answers", {})
+    counts["files_known"] = [file for file in files if file not in new]
+    fingerprint = work.fingerprint(
+        "import-answers", {"read": [*read, *map(names.__getitem__, new)]}
+    )
     work.commit("import-answers", fingerprint, counts, {ws.CROWD: record_lines(records)})
     return StageResult(counts)
 
@@ -203,9 +228,16 @@ def run_screen(work: Workspace, settings: ScreenSettings) -> StageResult:
     done = work.done_counts("screen", fingerprint)
     if done is not None:
         return StageResult(done, was_done=True)
+    records = work.read(ws.CROWD, CrowdRecord)
+    unreliable: dict[str, RaterVerdict] = {}
+    if settings.least_agreement:
+        sources = {one.question_id: one for one in work.read(ws.SOURCE, SourceQuestion)}
+        agreement = count_agreement(records, sources, settings)
+        unreliable = unreliable_workers(agreement, settings.least_agreement)
     by_question: dict[str, list[CrowdRecord]] = {}
-    for record in work.read(ws.CROWD, CrowdRecord):
-        by_question.setdefault(record.question_id, []).append(record)
+    for record in records:
+        if record.worker not in unreliable:
+            by_question.setdefault(record.question_id, []).append(record)
     filtered = work.read(ws.FILTERED, FilteredQuestion)
     screened = [
         screen_question(one.question_id, by_question.get(one.question_id, []), settings)
@@ -213,6 +245,10 @@ def run_screen(work: Workspace, settings: ScreenSettings) -> StageResult:
         if one.kept
     ]
     counts = count_screened(screened, len(filtered))
+    if settings.least_agreement:
+        counts["unreliable_workers"] = {
+            name: {"agree": one.right, "disagree": one.wrong} for name, one in unreliable.items()
+        }
     work.commit("screen", fingerprint, counts, {ws.SCREENED: record_lines(screened)})
     return StageResult(counts)
 
@@ -233,7 +269,7 @@ def read_review(work: Workspace) -> ReviewData:
     ):
         if not fits:
             problem = "holds other questions than the stage before has written"
-            remedy = f"Run again: {ws.STAGES[stage].command} {work.folder}"
+            remedy = f"Run again: {ws.CONVERT} {stage} {work.folder}"
             raise DataError(problem, file=work.path(name), remedy=remedy)
     first = {
         name: first_state(record, filtered[name].question, sources[name])
@@ -382,7 +418,8 @@ def _decide(
         if state == states[name]:
             undecided = not edited.decision and state.decision is None
             counts["undecided" if undecided else "unchanged"] += 1
-            if has_unused_edits(edited, state):
+            shown = _shown_state(edited, review)
+            if shown is not None and has_unused_edits(edited, shown):
                 problems.append((name, "edited, but no decision is given"))
             continue
         decisions[name] = Decision(
@@ -398,6 +435,15 @@ def _decide(
         )
         states[name] = state
     return list(decisions.values())
+
+
+def _shown_state(edited: EditedRow, review: ReviewData) -> ReviewState | None:
+    """Return the state that a row was made from; None where no step of the review left it."""
+    name = edited.question_id
+    history = [one for one in review.decisions if one.question_id == name]
+    states = [review.replayed.states[name], *(one.shown for one in history)]
+    states += [one.state for one in history]
+    return next((state for state in states if state.hash == edited.state), None)
 
 
 def _checked_state(

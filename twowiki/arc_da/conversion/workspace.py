@@ -18,20 +18,27 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from twowiki.errors import DataError
-from twowiki.io.files import check_unedited, locked, sha256_of, text_hash, write_together
+from twowiki.io.files import (
+    check_no_pipes,
+    check_unedited,
+    locked,
+    sha256_of,
+    text_hash,
+    write_together,
+)
 from twowiki.io.records import read_records
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
 
 class ConversionStage(NamedTuple):
-    """A stage: its command, the files it reads and the files it writes."""
+    """A stage: the files it reads and the files it writes."""
 
-    command: str
     reads: tuple[str, ...]
     writes: tuple[str, ...]
 
 
+CONVERT = "twowiki arc-da convert"  # the command; a stage's name follows
 SOURCE = "00_source.jsonl"
 FILTERED = "10_filtered.jsonl"
 TASK_FOLDER = "20_tasks"
@@ -43,13 +50,13 @@ DECISIONS_TABLE = "60_decisions.csv"
 RELEASE = "90_release"
 CONVERSION_MANIFEST = "manifest.json"
 STAGES = {
-    "filter": ConversionStage("twowiki arc-da filter", (), (SOURCE, FILTERED)),
-    "export-tasks": ConversionStage("twowiki arc-da export-tasks", (FILTERED,), (TASK_FOLDER,)),
-    "import-answers": ConversionStage("twowiki arc-da import-answers", (FILTERED,), (CROWD,)),
-    "screen": ConversionStage("twowiki arc-da screen", (FILTERED, CROWD), (SCREENED,)),
-    "review-export": ConversionStage("twowiki arc-da review-export", (SCREENED,), (REVIEW,)),
-    "review-import": ConversionStage("twowiki arc-da review-import", (SCREENED,), (DECISIONS,)),
-    "release": ConversionStage("twowiki arc-da release", (SOURCE, SCREENED, DECISIONS), (RELEASE,)),
+    "filter": ConversionStage((), (SOURCE, FILTERED)),
+    "export-tasks": ConversionStage((FILTERED,), (TASK_FOLDER,)),
+    "import-answers": ConversionStage((FILTERED,), (CROWD,)),
+    "screen": ConversionStage((FILTERED, CROWD), (SCREENED,)),
+    "review-export": ConversionStage((SCREENED,), (REVIEW,)),
+    "review-import": ConversionStage((SCREENED,), (DECISIONS,)),
+    "release": ConversionStage((SOURCE, SCREENED, DECISIONS), (RELEASE,)),
 }
 _ENTRY = ("settings", "inputs", "outputs", "counts")
 
@@ -83,6 +90,7 @@ class Workspace:
         if not work.folder.is_dir():
             yield work  # whatever the stage needs is missing, which it reports itself
             return
+        check_no_pipes(work.folder)
         with locked(work.folder):
             yield work
 
@@ -219,11 +227,11 @@ class Workspace:
 
     def _remedy(self, name: str) -> str:
         """Name the command to begin with: the earliest stage that has not run."""
-        maker = next(stage for stage in STAGES.values() if name in stage.writes)
-        for read in maker.reads:
+        maker = next(stage for stage, files in STAGES.items() if name in files.writes)
+        for read in STAGES[maker].reads:
             if not self.path(read).exists():
                 return self._remedy(read)
-        return f"Make it with: {maker.command} {self.folder}"
+        return f"Make it with: {CONVERT} {maker} {self.folder}"
 
 
 def record_lines(records: Iterable[Any]) -> str:

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from twowiki.arc_da.metric.report import ArcDaSettings, SystemScores, gold_hash, metric_rows
-from twowiki.metric.report import compare_rows, format_score, render_table
+from twowiki.metric.report import compare_rows
 from twowiki.metric.significance import holm
+from twowiki.metric.tables import format_score, render_table
 
 
 def compare_systems(

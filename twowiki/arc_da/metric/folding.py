@@ -1,6 +1,6 @@
-"""Fold what two spellings of one answer may differ in: scripts, typography, numbers, units.
+"""What two wordings of one answer share, and the words of a text in any script.
 
-Used by metrics that are reported beside the paper's, never instead of them. Text in, tokens out.
+Used where answers are merged or compared, never by the paper's metrics. Text in, tokens out.
 """
 
 from __future__ import annotations
@@ -8,28 +8,23 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
-_COUNTING = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
-    *("nineteen", "twenty"),
-)
-NUMBER_WORDS = {word: str(value) for value, word in enumerate(_COUNTING)}
-UNITS = (
-    (re.compile(r"°\s*c(elsius)?\b"), " degree celsius "),
-    (re.compile(r"°\s*f(ahrenheit)?\b"), " degree fahrenheit "),
-    (re.compile(r"°"), " degree "),
-    (re.compile(r"\bdegrees\b"), "degree"),
-    (re.compile(r"(?<=\d)\s*%"), " percent "),
-)
-_ARTICLES = frozenset(("a", "an", "the"))
-_APOSTROPHES = re.compile(r"['\u2018\u2019\u02bc`\u00b4]")
+from twowiki.metric.normalization import normalize_answer
+
 _MINUS = re.compile(r"(?:(?<=^)|(?<=[\s(]))[-\u2212\u2013](?=[\d.])")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_LATEX = re.compile(r"[_^]\{([^{}]*)\}")
-_NUMBER_OR_WORD = re.compile(r"\u2212?\d+(?:[./]\d+)*|\u2212?\.\d+|[^\W\d_][^\W_]*")
 _LETTER_A = re.compile(r"(?<=\w )A(?=\s*(?:$|[^\w\s]))")
 _NUMERAL = re.compile(r"-?\d[\d,]*(?:[./]\d+)*|-?\.\d+")
+_DASHES = re.compile(r"[\u2212\u2010-\u2015\ufe58\ufe63\uff0d]")
+_SIGNS = re.compile(
+    r"(?<!\w)-(?=\s*[\d.])|(?<!\w)-(?=\w)|(?<=\w)-(?!\w)"  # a minus, not a hyphen or a bullet
+    r"|(?<=\d)\s*(?:['\"\u2032\u2033]|:(?=\s*\d))|^\s*-\s*$"
+    r"|[+<>=\u2260\u2264\u2265\u2248~*\u00b7\u00d7/\u00f7\u2044^%\u2030\u00b0\u221a\u00b1$\u20ac\u00a3&|\u2192\u2190]"
+)
+_WRITTEN_WORD = re.compile(r"[^\W\d_]+")
+_MEASURED = re.compile(r"(?<![^\W\d_])[\d.,/]*\d\s*$")  # a number, not the 2 of H2O
+_GENOTYPE = re.compile(r"(?:([a-z])\1)+")
 _ONE_BY_ONE = ("CJK UNIFIED", "CJK COMPAT", "HIRAGANA", "KATAKANA")
 
 
@@ -45,22 +40,6 @@ def unicode_words(text: str) -> list[str]:
     return words or [sign for sign in folded if not sign.isspace()]
 
 
-def fold_tokens(text: str) -> list[str]:
-    """Split an answer into tokens that keep what matters to science: sign, decimal point, unit.
-
-    Folded: case, NFKC, curly quotes, hyphens, thousands separators, `10%` and `10 percent`, `5 °C`
-    and `5 degrees Celsius`, number words up to twenty, `O_{2}` and `O2`, articles (not the A of
-    `vitamin A`).
-    """
-    plain = _LATEX.sub(r"\1", unicodedata.normalize("NFKC", text))
-    plain = _LETTER_A.sub("lettera", plain)
-    plain = _THOUSANDS.sub("", _MINUS.sub("\u2212", _APOSTROPHES.sub("", plain))).casefold()
-    for pattern, unit in UNITS:
-        plain = pattern.sub(unit, plain)
-    words = _NUMBER_OR_WORD.findall(plain.replace("\u2044", "/"))
-    return [NUMBER_WORDS.get(word, word) for word in words if word not in _ARTICLES]
-
-
 def numerals(text: str) -> list[str]:
     """List the numbers as written, thousands separators aside: sign, point and slash kept."""
     signed = _MINUS.sub("-", text)
@@ -71,6 +50,45 @@ def numerals(text: str) -> list[str]:
 def names_letter_a(text: str) -> bool:
     """Whether a capital A ends a phrase: "vitamin A", not "A base"."""
     return bool(_LETTER_A.search(text))
+
+
+@lru_cache(maxsize=1 << 14)
+def answer_key(text: str) -> tuple[str, ...]:
+    """Return what wordings of one answer share: the words of the F1 metric, and `exact_marks`.
+
+    Two wordings with one key differ in case, articles and prose punctuation alone.
+    """
+    words = normalize_answer(_DASHES.sub("-", text)).split() or [text.strip().casefold()]
+    letter_a = ["letter a"] if names_letter_a(text) else []
+    return (*words, "", *exact_marks(text), *letter_a)
+
+
+def exact_marks(text: str) -> tuple[str, ...]:
+    """Return what the F1 metric drops although it changes an answer.
+
+    Numbers with sign and point (`-1`, `1.28`), signs of mathematics (not hyphens), and the case of
+    answers of one or two letters, of units after a number (`5 mW`), of two capitals (`CO`), and of
+    genotypes (`Rr`).
+    """
+    plain = _DASHES.sub("-", unicodedata.normalize("NFKC", text))
+    signs = [match.group().strip() for match in _SIGNS.finditer(plain)]
+    return (*numerals(plain), "", *signs, "", *_cased_words(plain))
+
+
+def _cased_words(text: str) -> Iterator[str]:
+    """List the words whose case is part of the answer."""
+    words = list(_WRITTEN_WORD.finditer(text))
+    letters = "".join(word.group() for word in words)
+    if letters and len(letters) <= 2 and letters == text.strip():
+        yield letters
+        return
+    shouted = letters.isupper() and len(words) > 1
+    for word in words:
+        written = word.group()
+        is_unit = len(written) <= 2 and _MEASURED.search(text[: word.start()]) is not None
+        is_formula = len(written) == 2 and written[1].isupper() and not shouted
+        if is_unit or is_formula or _GENOTYPE.fullmatch(written.casefold()):
+            yield written
 
 
 def _runs(text: str) -> Iterator[str]:

@@ -11,10 +11,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from twowiki.arc_da.metric.folding import answer_key
 from twowiki.arc_da.metric.scoring import answer_tokens, f1_score, rouge_l
 from twowiki.arc_da.schema import MultipleChoice
 from twowiki.errors import DataError
-from twowiki.metric.report import format_score, make_signature, render_table, summarize
+from twowiki.metric.report import make_signature, summarize
+from twowiki.metric.tables import format_score, render_table
 
 _ROUND_TRIP = re.compile("[{}^\\\\`\u2047<]")  # what T5's vocabulary returns as another character
 _LABEL = re.compile(r"\(?([A-Za-z0-9])\)?[.:]?")
@@ -46,9 +48,17 @@ def unifiedqa_similarity(option: str, prediction: str) -> float:
 
 
 def robust_similarity(option: str, prediction: str) -> float:
-    """Compare normalized words: 2 for the same words in order, else F1, ROUGE-L as a tie-break."""
+    """Compare normalized words; F1 unless they are the same, ROUGE-L as a tie-break.
+
+    4 for equal texts, 3 for other wordings of one answer (numbers, signs and units agree), 2 for
+    the same words in order.
+    """
+    if option.strip() == prediction.strip():
+        return 4.0
+    if answer_key(option) == answer_key(prediction):
+        return 3.0
     if answer_tokens(option) == answer_tokens(prediction):
-        return 2.0 if answer_tokens(option) or option.strip() == prediction.strip() else 0.0
+        return 2.0 if answer_tokens(option) else 0.0
     return f1_score(prediction, option) + rouge_l(prediction, option) / 1000
 
 
@@ -134,12 +144,14 @@ def score_choices(
     answers: Mapping[str, str],
     *,
     method: str = "unifiedqa",
+    title: str = "",
     resamples: int = 10_000,
     seed: int = 0,
 ) -> dict[str, Any]:
     """Score a system on multiple choice: accuracy over all, Easy and Challenge, 0-100.
 
     A missing answer scores 0 and is listed; `no_match` counts answers that no option is close to.
+    `title` is the way of choosing in the signature, by default the method.
     """
     rows = []
     for question in questions:
@@ -161,7 +173,9 @@ def score_choices(
     groups = sorted({str(row["difficulty"]) for row in rows}, reverse=True)
     return {
         "metric": "arc_mc",
-        "signature": make_signature("arc_mc", f"method:{method}", "missing:0", f"n:{len(rows)}"),
+        "signature": make_signature(
+            "arc_mc", f"method:{title or method}", "missing:0", f"n:{len(rows)}"
+        ),
         **_accuracy(rows, resamples, seed),
         "by": {
             "difficulty": {

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from twowiki.arc_da.metric.folding import names_letter_a, numerals
+from twowiki.arc_da.metric.folding import exact_marks, names_letter_a
 from twowiki.arc_da.metric.scoring import (
     NO_ROUGE,
     AnswerScore,
@@ -25,12 +25,13 @@ from twowiki.arc_da.metric.scoring import (
 )
 from twowiki.arc_da.schema import MultipleChoice, Question, attach_choices
 from twowiki.arc_da.sentences import question_sentence
-from twowiki.metric.report import format_score, make_signature, render_table, summarize
+from twowiki.metric.report import make_signature, summarize
+from twowiki.metric.tables import format_score, render_table
 
 QUESTION_WORDS = ("what", "which", "how", "why", "where", "when", "who", "name")
 PITFALLS = {
     "order_only": "F1 is 1, but the words are in another order than in any gold answer",
-    "number_changed": "F1 is 1, but a sign, decimal point or fraction differs",
+    "number_changed": "F1 is 1, but a sign, decimal point, unit or the case of a symbol differs",
     "letter_a_lost": "F1 is 1, but a name such as 'vitamin A' lost its A as an article",
     "rouge_blind_gold": "a gold answer has no ASCII letter or digit: ROUGE-L is 0 even if met",
     "rouge_blind_prediction": "the prediction has no ASCII letter or digit: ROUGE-L is 0",
@@ -61,6 +62,7 @@ class SystemScores(NamedTuple):
     pitfalls: dict[str, tuple[str, ...]]
     missing: tuple[str, ...]
     no_gold: tuple[str, ...]
+    judge: str = ""  # its part of the signature
 
 
 def score_system(
@@ -84,6 +86,15 @@ def score_system(
     missing = tuple(record for record in scored if record not in answers)
     no_gold = tuple(record for record in questions if record not in scored)
     return SystemScores(names, scored, given, scores, pitfalls, missing, no_gold)
+
+
+def with_judge(scored: SystemScores, values: Mapping[str, float], signature: str) -> SystemScores:
+    """Add a judge's values (0-1, by question id) to a system's scores as the metric `judge`."""
+    scores = {
+        record: AnswerScore({**score.metrics, "judge": values[record]}, score.best_gold)
+        for record, score in scored.scores.items()
+    }
+    return scored._replace(names=(*scored.names, "judge"), scores=scores, judge=signature)
 
 
 def without_choice_golds(
@@ -118,7 +129,7 @@ def gold_hash(questions: Iterable[Question]) -> str:
 def arc_da_signature(scored: SystemScores, golds: str = "all") -> str:
     """Return everything that can affect the metrics in one line."""
     has_rouge = "rougeL" in scored.names
-    extras = scored.names[len(headline_metrics()) :]
+    extras = [name for name in scored.names[len(headline_metrics()) :] if name != "judge"]
     return make_signature(
         "arc_da",
         "f1:squad",
@@ -128,6 +139,7 @@ def arc_da_signature(scored: SystemScores, golds: str = "all") -> str:
         f"golds:{golds}",
         "missing:0",
         *([f"also:{','.join(extras)}"] if extras else []),
+        *([scored.judge] if scored.judge else []),
         f"n:{len(scored.scores)}",
         f"gold:{gold_hash(scored.questions.values())}",
     )
@@ -315,7 +327,8 @@ def _match_pitfalls(prediction: str, golds: Sequence[str], score: AnswerScore) -
     met = [gold for gold in golds if Counter(answer_tokens(gold)) == Counter(tokens)]
     if met and all(answer_tokens(gold) != tokens for gold in met):
         yield "order_only"
-    if met and all(sorted(numerals(gold)) != sorted(numerals(prediction)) for gold in met):
+    marks = sorted(exact_marks(prediction))
+    if met and all(sorted(exact_marks(gold)) != marks for gold in met):
         yield "number_changed"
     if met and all(names_letter_a(gold) != names_letter_a(prediction) for gold in met):
         yield "letter_a_lost"

@@ -16,7 +16,6 @@ from functools import cache, lru_cache
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from twowiki.arc_da.metric.folding import fold_tokens, unicode_words
 from twowiki.errors import import_extra
 from twowiki.metric.normalization import CachedNormalizer, normalize_answer
 
@@ -47,11 +46,6 @@ def rouge_l(prediction: str, gold: str, *, stemming: bool = True) -> float:
     return _sequence_f1(words(prediction), words(gold))
 
 
-def rouge_l_unicode(prediction: str, gold: str) -> float:
-    """Measure ROUGE-L over the words of any script; see `folding.unicode_words`."""
-    return _sequence_f1(_unicode_tokens(prediction), _unicode_tokens(gold))
-
-
 def exact_match(prediction: str, gold: str) -> float:
     """Compare as SQuAD does: the same words in the same order, articles and punctuation aside."""
     return float(answer_tokens(prediction) == answer_tokens(gold))
@@ -66,16 +60,9 @@ def contains(prediction: str, gold: str) -> float:
     )
 
 
-def f1_folded(prediction: str, gold: str) -> float:
-    """Measure F1 with numbers, signs, units and typography folded; see `folding.fold_tokens`."""
-    return _overlap(_folded_tokens(prediction), _folded_tokens(gold))
-
-
 EXTRAS: dict[str, Similarity] = {
     "exact_match": exact_match,
     "contains": contains,
-    "f1_folded": f1_folded,
-    "rougeL_unicode": rouge_l_unicode,
     "rougeL_no_stem": lambda prediction, gold: rouge_l(prediction, gold, stemming=False),
 }
 
@@ -176,16 +163,6 @@ def _stemmer() -> Any:
 
 # ROUGE leaves words of up to three letters as they are
 _rouge_stems = CachedNormalizer(lambda word: stem(word) if len(word) >= MIN_STEMMED else word)
-
-
-@lru_cache(maxsize=CACHED)
-def _unicode_tokens(text: str) -> Tokens:
-    return tuple(_rouge_stems[word] if word.isascii() else word for word in unicode_words(text))
-
-
-@lru_cache(maxsize=CACHED)
-def _folded_tokens(text: str) -> Tokens:
-    return tuple(fold_tokens(text))
 
 
 def _best(prediction: str, golds: Sequence[str], similarity: Similarity) -> tuple[float, int]:

@@ -1,6 +1,7 @@
 -- One row per pair of films whose one director (producer) each has the property, with the reason
 -- that drops it. Pairs as in comparison, but within small cells of films, so that the samples that
--- hang together through a film stay few and can go to one split.
+-- hang together through a film stay few and can go to one split; in a dense run all pairs of a
+-- cell.
 WITH film AS (
   SELECT g.s AS film, r.name AS r1, g.o AS human, m.relation AS r2, m.kind, m.low, m.high, m.o,
          g.s % x.cells AS cell,
@@ -44,6 +45,14 @@ pair AS (
   JOIN film two ON two.r1 = one.r1 AND two.r2 = one.r2 AND two.film > one.film
   CROSS JOIN settings x
   WHERE x.exhaustive = 1
+  UNION
+  SELECT one.r1, one.r2, one.kind, one.film AS f1, one.human AS h1, one.low AS low1,
+         one.high AS high1, two.film AS f2, two.human AS h2, two.low AS low2, two.high AS high2
+  FROM film one
+  JOIN film two
+    ON two.r1 = one.r1 AND two.r2 = one.r2 AND two.cell = one.cell AND two.film > one.film
+  CROSS JOIN settings x
+  WHERE x.dense = 1
 ),
 once AS (
   SELECT p.*,
@@ -59,6 +68,9 @@ shared AS (
   JOIN grounded two ON two.s = c.h2 AND two.p = 27 AND two.o = one.o
   GROUP BY c.h1, c.h2
 ),
+unsure AS (
+  SELECT DISTINCT u.s, r.name AS relation FROM uncertain u JOIN relations r ON r.p = u.p
+),
 keyed AS (
   SELECT c.r1, c.r2, c.kind, c.f1, c.h1, c.f2, c.h2, c.low1, c.low2,
          CASE WHEN c.kind = 'same' THEN COALESCE(h.n, 0) ELSE 0 END AS n_shared,
@@ -66,11 +78,14 @@ keyed AS (
               WHEN c.kind = 'same' THEN ''
               WHEN c.high1 < c.low2 OR c.high2 < c.low1 THEN ''
               WHEN c.low1 = c.low2 AND c.high1 = c.high2 THEN 'equal_values'
+              WHEN v1.s IS NOT NULL OR v2.s IS NOT NULL THEN 'uncertain_date'
               ELSE 'incomparable_precision' END AS reason,
          md5(concat_ws('|', x.seed, 'bridge_comparison', c.r1, c.r2, CAST(c.f1 AS STRING),
                        CAST(c.f2 AS STRING))) AS k
   FROM once c
   LEFT JOIN shared h ON h.h1 = c.h1 AND h.h2 = c.h2
+  LEFT JOIN unsure v1 ON v1.s = c.h1 AND v1.relation = c.r2
+  LEFT JOIN unsure v2 ON v2.s = c.h2 AND v2.relation = c.r2
   CROSS JOIN settings x
   WHERE c.copy = 1
 )

@@ -76,7 +76,8 @@ SELECT c.e, c.r1, c.b, c.r2, c.a, c.rule, c.sent1, c.norm1, c.stmt1, c.sent2, c.
             WHEN o.a IS NOT NULL THEN 'answer_in_first_paragraph'
             WHEN c.drop_if_contradicted = 1 AND j.confirmed = 0 AND j.stated = 1
               THEN 'rule_contradicted'
-            WHEN c.drop_if_unstated = 1 AND COALESCE(j.confirmed, 0) = 0 THEN 'rule_not_stated'
+            WHEN c.drop_if_unstated = 1 AND COALESCE(j.confirmed, 0) = 0
+              AND COALESCE(j.stated, 0) = 0 THEN 'rule_not_stated'
             ELSE '' END AS reason,
        md5(concat_ws('|', x.seed, 'chain', CAST(c.e AS STRING), CAST(c.r1 AS STRING),
                      CAST(c.b AS STRING), CAST(c.r2 AS STRING), CAST(c.a AS STRING))) AS k

@@ -1,5 +1,5 @@
--- The distractors of each sample: its nearest paragraphs that are of a gold paragraph's type and
--- do not answer it. `tier`: 0 typed within the first 50, 1 typed further down, 2 of another type.
+-- The distractors of each sample: its nearest paragraphs that are of a gold paragraph's type, do
+-- not answer it, and have no name of anything that its question or its evidence names. `tier`: 0 typed within the first 50, 1 typed further down, 2 of another type.
 -- Unique: sample, qid.
 WITH gold_class AS (
   SELECT DISTINCT g.sample, f.o AS class
@@ -45,11 +45,18 @@ answering AS (
   JOIN answers a ON a.sample = h.sample
   WHERE contains(l.norm, a.subject_norm) AND contains(l.norm, a.object_norm)
 ),
+namesake AS (
+  SELECT DISTINCT h.sample, h.qid
+  FROM front h
+  JOIN names o ON o.qid = h.qid
+  JOIN named n ON n.sample = h.sample AND n.name_norm = o.norm
+),
 usable AS (
   SELECT h.sample, h.qid, h.place, h.tier
   FROM front h
   LEFT JOIN answering a ON a.sample = h.sample AND a.qid = h.qid
-  WHERE a.qid IS NULL
+  LEFT JOIN namesake s ON s.sample = h.sample AND s.qid = h.qid
+  WHERE a.qid IS NULL AND s.qid IS NULL
 ),
 picked AS (
   SELECT u.sample, u.qid, u.tier,

@@ -7,10 +7,16 @@ WITH whole AS (
   JOIN relations r ON r.p = g.p
   GROUP BY g.s, g.p, r.name, r.timed, r.country
 ),
+-- What Wikidata marks as uncertain may be any day of an interval.
+doubt AS (
+  SELECT s, p, MIN(low) AS low, MAX(high) AS high FROM uncertain GROUP BY s, p
+),
 dated AS (
-  SELECT w.s, w.relation, d.low, d.high, w.says AS o
+  SELECT w.s, w.relation, LEAST(d.low, COALESCE(u.low, d.low)) AS low,
+         GREATEST(d.high, COALESCE(u.high, d.high)) AS high, w.says AS o
   FROM whole w
   JOIN days d ON d.o = w.says
+  LEFT JOIN doubt u ON u.s = w.s AND u.p = w.p
   WHERE w.timed = 1 AND w.n_values = 1
 )
 SELECT s, relation, 'date' AS kind, low, high, o, 1 AS n FROM dated

@@ -1,0 +1,138 @@
+"""The answer inside what a model wrote for it: mark-up off, introductions off. Pure."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_NAMES = ("text", "value", "answer", "final_answer", "short_answer", "name", "content", "span")
+_DEEPEST = 8  # marks around one another
+_LONGEST = 5_000  # characters of an answer in marks
+_MOST = 50  # marks of one kind that are looked at, the last ones
+_BOX = re.compile(r"(?:\\{1,2}(?:boxed|fbox|framebox)|\x08oxed|\bboxed)\s*(?=\{)")
+_WRAPS = (
+    re.compile(r"<\|?([\w.\-]{1,40})(?:\s[^<>]{0,200})?\|?>(.*)<\|?/\s*\1\s*\|?>", re.DOTALL),
+    re.compile(r"```(\w*)\s(.*?)```", re.DOTALL),
+    re.compile(r"\\(text|textbf|textit|mathrm|mathbf|mathit|textrm|emph|mbox)\s*\{([^{}]*)\}"),
+    re.compile(r"(\*{1,3}|_{2,3}|`{1,2}|\$\$?)(?=\S)(.*?\S)\1", re.DOTALL),
+    re.compile(r"(\\[(\[])(.*?)\\[)\]]", re.DOTALL),
+    re.compile(r"(\[\[?|<<?|\{)([^\[\]<>{}]+)(?:\]\]?|>>?|\})"),
+)
+_PLACEHOLDER = re.compile(
+    r"and|\.{2,}|\u2026|(?:your|the|short|final|insert) ?(?:short |final )?answer(?: here)?"
+    r"|answer here|\[(?:your |the )?answer\]",
+    re.IGNORECASE,
+)
+_INTRODUCTION = re.compile(
+    r"(?:so |thus |therefore |hence )?,?\s*(?:the |my |final |short |correct )*answer"
+    r"(?: is\s*[:\-]?\s+(?:that )?|\s*[:\uff1a=]\s*)(?=\S)",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(
+    r"\s+\(?(?:\*\*)?(?:Explanation|Reasoning|Confidence|Rationale|Justification)\s*:.*",
+    re.DOTALL,
+)
+_SENTENCE_END = re.compile(r"(\S+?)[\"'*`)\u201d]*[.!?](?=\s+([A-Z]\w*)|\s*$)")
+_ABBREVIATED = re.compile(
+    r"(?:[^\W\d]|(?:\w\.)+\w|St|Mt|Ft|Mrs?|Ms|Dr|Jr|Sr|Lt|Gen|Col|Capt|Prof|Rev|Hon|Sgt|Maj|No|vs|Inc"
+    r"|Co|Ltd|Bros|Esq)"
+)
+_OPENERS = {"She", "He", "It", "They", "The", "This", "That", "His", "Her", "Its", "As", "Because",
+            "Since", "I", "We", "So", "In", "According", "Both", "Their", "However"}  # fmt: skip
+_STOP = re.compile(r"(?<=[\w)\]\"'*]{2})\.$")
+_LATEX = re.compile(r"\\([&%$#_{} ])")
+_LEFT_OVER = re.compile(
+    r"</?[A-Za-z|][\w|:.\-]{0,30}[^<>]{0,60}>|\\(?:boxed|text|mathrm|begin)|```|\*\*\S|\{\s*[\"']"
+    r"|\[/[A-Za-z]+\]|^\s*[\[{]|\x00"
+)
+
+
+def answer_of_value(value: Any) -> str | None:
+    """Return an answer from JSON as text: booleans are yes and no, several answers are listed."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        text = value.strip()
+        marked = (text.startswith("<") and "</" in text) or "boxed" in text
+        return plain_answer(text) if marked else text
+    if isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, Mapping):
+        low = {str(name).lower(): entry for name, entry in value.items()}
+        inner = next((low[name] for name in _NAMES if low.get(name) is not None), None)
+        if inner is None and len(low) == 1:
+            inner = next(iter(low.values()))
+        return None if isinstance(inner, Mapping) else answer_of_value(inner)
+    if isinstance(value, list | tuple) and value:
+        texts = [answer_of_value(entry) for entry in value]
+        return None if None in texts else ", ".join(text for text in texts if text is not None)
+    return None
+
+
+def plain_answer(text: str) -> str | None:
+    """Return an answer written as text without what stands around it; None if nothing is left."""
+    text = " ".join((html.unescape(text) if "&" in text else text).split()).lstrip(":\uff1a ")
+    for _ in range(_DEEPEST if len(text) < _LONGEST else 0):
+        before = text
+        box = last_box(text)
+        text = text if box is None else box
+        for wrap in _WRAPS:
+            match = wrap.fullmatch(text)
+            text = match[2].strip() if match and match[1] not in match[2] else text
+        text = _AFTER.sub("", _INTRODUCTION.sub("", text, count=1) if box is None else text)
+        if len(text) > 1 and text[0] + text[-1] in ('""', "''", "\u201c\u201d", "\u2018\u2019"):
+            text = text[1:-1].strip() if text.count(text[0]) <= 2 else text
+        text = _STOP.sub("", text)
+        if text == before:
+            break
+    text = _LATEX.sub(r"\1", text.replace("~", " ") if "\\" in text else text).strip()
+    if not text.strip("*_`.\"' ") or _PLACEHOLDER.fullmatch(text):
+        return None
+    if text.endswith(")") and text.count(")") > text.count("("):
+        text = text[:-1].rstrip()
+    return text
+
+
+def first_sentence(text: str) -> str:
+    """Return a statement up to the end of its sentence: `Brinmoor` of `Brinmoor. She was ...`."""
+    for match in _SENTENCE_END.finditer(text):
+        if match[2] in _OPENERS or not _ABBREVIATED.fullmatch(match[1].strip("*\"'`(\u201c")):
+            return text[: match.end() - 1].strip()
+    return text.strip()
+
+
+def is_odd(answer: str) -> bool:
+    """Return whether mark-up is left in an answer."""
+    return bool(_LEFT_OVER.search(answer))
+
+
+def boxes(text: str) -> list[tuple[int, int, str]]:
+    r"""Return start, end and content of each closed `\boxed{...}`."""
+    found = []
+    for match in list(_BOX.finditer(text))[-_MOST:]:
+        end = bracket_end(text, match.end())
+        if end is not None:
+            found.append((match.start(), end, text[match.end() + 1 : end - 1]))
+    return found
+
+
+def last_box(text: str) -> str | None:
+    r"""Return the content of the last `\boxed{...}`, without the boxes inside it."""
+    found = boxes(text) if "box" in text or "\x08" in text else []
+    return found[-1][2].strip() if found else None
+
+
+def bracket_end(text: str, start: int) -> int | None:
+    """Return the position after the bracket that closes the one at `start`."""
+    opening = text[start]
+    partner = {"{": "}", "(": ")", "[": "]"}[opening]
+    depth = 0
+    for at in range(start, min(len(text), start + 2000)):
+        letter = text[at]
+        if letter in (opening, partner) and text[at - 1 : at] != "\\":
+            depth += 1 if letter == opening else -1
+            if depth == 0:
+                return at + 1
+    return None
