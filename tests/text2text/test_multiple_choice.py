@@ -119,6 +119,17 @@ def test_only_the_originals_of_a_set_of_questions(
     assert "takes no demonstrations" in capsys.readouterr().err
 
 
+def test_options_may_help_to_retrieve_for_multiple_choice(model: Path, tmp_path: Path) -> None:
+    told = {"question_id": "ARCEZ_Kite_1", "query": "question_options", "sentences": ["Ice is."]}
+    contexts = write_lines(tmp_path / "told.jsonl", [told])
+    out = tmp_path / "out.json"
+    assert predict(model, ARC, out, "--contexts", contexts, task="arc_mc") == 0
+    records = {one["id"]: one for one in read_lines(Path(f"{out}.outputs.jsonl"))[1:]}
+    assert "Facts that may help: Ice is.\n" in records["ARCEZ_Kite_1"]["prompt"]
+    write_lines(contexts, [told | {"question_id": "ARCEZ_Nowhere"}])
+    assert predict(model, ARC, out, "--contexts", contexts, task="arc_mc") == 2
+
+
 @pytest.mark.parametrize("target", ["text", "label", "label_text"])
 def test_a_trained_model_is_asked_in_its_format(
     target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

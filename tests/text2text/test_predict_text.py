@@ -231,6 +231,8 @@ def test_sentences_come_into_the_prompt(seq2seq: Path, dev: Path, tmp_path: Path
         tmp_path / "o.jsonl", [{"question_id": "q1", "query": "question_options", "sentences": []}]
     )
     assert predict(seq2seq, dev, out, "--contexts", optioned) == 2
+    others = write_lines(tmp_path / "z.jsonl", [{"question_id": "z", "sentences": ["Ice."]}])
+    assert predict(seq2seq, dev, out, "--contexts", others) == 2
 
 
 def test_multihop_questions_are_asked_for_json(causal: Path, tmp_path: Path) -> None:

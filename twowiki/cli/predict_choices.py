@@ -39,7 +39,7 @@ def predict_choices(options: PredictOptions) -> int:
         remedy = "Leave --shots out"
         raise DataError("multiple choice takes no demonstrations", field="shots", remedy=remedy)
     questions = _read_choices(options)
-    contexts = read_context_files(options.contexts)
+    contexts = read_context_files(options.contexts, questions, direct_answer=False)
     loading = settings_of(LoadOptions, options, device=options.device or "")
     generator = load_generator(str(options.model), loading)
     form = generator.form

@@ -152,7 +152,7 @@ def _read_arc_da(options: PredictOptions, trained: Any) -> tuple[list[Any], Prom
     shots = draw_science_shots(pool, options.shots, options.seed, asked_for=questions)
     if shots.note:
         print(f"warning: {shots.note}", file=sys.stderr)
-    contexts = read_context_files(options.contexts)
+    contexts = read_context_files(options.contexts, questions)
     form = Format.of_record(trained) if trained else None
     prompt_set = ArcDaPrompts(
         questions, contexts, form, sentences=options.sentences, shots=shots.chosen

@@ -166,16 +166,27 @@ def read_contexts(
 
 
 def read_context_files(
-    paths: Iterable[str], *, direct_answer: bool = True
+    paths: Sequence[str],
+    items: Sequence[Question | MultipleChoice],
+    *,
+    direct_answer: bool = True,
 ) -> dict[str, tuple[str, ...]]:
     """Read several contexts files; of a question that two of them have, the later one counts.
 
+    Args:
+        paths: the files; none for questions without sentences.
+        items: the questions that are asked.
+        direct_answer: refuse sentences that were retrieved with options.
+
     Raises:
-        DataError: as of `read_contexts`.
+        DataError: as of `read_contexts`, or the files have none of these questions.
     """
     contexts: dict[str, tuple[str, ...]] = {}
     for path in paths:
         contexts |= read_contexts(path, direct_answer=direct_answer)
+    if paths and not any(item.question_id in contexts for item in items):
+        remedy = "Retrieve for the questions that are asked: `twowiki arc-da retrieve`"
+        raise DataError("have no sentences for these questions", file=paths[0], remedy=remedy)
     return contexts
 
 

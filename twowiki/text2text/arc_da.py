@@ -372,10 +372,11 @@ def read_splits(config: ArcDaArguments) -> ArcDaSplits:
     if not any(question.has_gold for question in validation):
         remedy = "A blind test set cannot select a model"
         raise DataError("no validation question has a gold answer", remedy=remedy)
-    contexts = _contexts(config.contexts, [*train, *validation], direct=True)
+    contexts = read_context_files(config.contexts, [*train, *validation])
     mc_contexts = contexts
     if config.mc_contexts and config.arc:
-        mc_contexts = _contexts(config.mc_contexts, [*choice[0], *choice[1]], direct=False)
+        asked = [*choice[0], *choice[1]]
+        mc_contexts = read_context_files(config.mc_contexts, asked, direct_answer=False)
     return ArcDaSplits(
         QuestionSplit(guarded.questions, guarded.multiple_choice, contexts, mc_contexts),
         QuestionSplit(validation, choice[1], contexts, mc_contexts),
@@ -417,13 +418,3 @@ def _multiple_choice(config: ArcDaArguments) -> tuple[list[MultipleChoice], list
         draw_in_order(train, config.max_train_samples, config.seed),
         draw_in_order(dev, config.max_eval_samples, config.seed),
     )
-
-
-def _contexts(names: Sequence[str], items: Sequence[AnyQuestion], *, direct: bool) -> Sentences:
-    """Read sentences of files; options must not have helped where a direct answer is wanted."""
-    found = read_context_files(names, direct_answer=direct)
-    missing = sum(item.question_id not in found for item in items)
-    if names and missing == len(items):
-        remedy = "Retrieve for the questions of both splits: `twowiki arc-da retrieve`"
-        raise DataError("have no sentences for these questions", file=names[0], remedy=remedy)
-    return found
