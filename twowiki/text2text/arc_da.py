@@ -375,8 +375,8 @@ def read_splits(config: ArcDaArguments) -> ArcDaSplits:
     contexts = read_context_files(config.contexts, [*train, *validation])
     mc_contexts = contexts
     if config.mc_contexts and config.arc:
-        asked = [*choice[0], *choice[1]]
-        mc_contexts = read_context_files(config.mc_contexts, asked, direct_answer=False)
+        choices = [*choice[0], *choice[1]]
+        mc_contexts = read_context_files(config.mc_contexts, choices, direct_answer=False)
     return ArcDaSplits(
         QuestionSplit(guarded.questions, guarded.multiple_choice, contexts, mc_contexts),
         QuestionSplit(validation, choice[1], contexts, mc_contexts),
