@@ -37,7 +37,8 @@ from twowiki.models.convert_baseline import (
 from twowiki.models.decoding import best_spans
 from twowiki.models.processing_baseline import BaselineProcessor
 from twowiki.models.tokenization_baseline import spacy_offsets
-from twowiki.training.feature_store import ROWS_FILE, encode_windows
+from twowiki.training.encoding import encode_windows
+from twowiki.training.feature_store import ROWS_FILE
 from twowiki.training.memory import keep_freed_memory
 from twowiki.training.vocabulary import count_vocabulary, make_vocabulary
 

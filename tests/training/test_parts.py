@@ -15,17 +15,20 @@ from accelerate.data_loader import prepare_data_loader
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.small_encoder import settings
 from tests.small_model import GOLD_Q1, examples, model_and_windows, setting, with_vocabulary
 from tests.tiny_data import tiny_examples, tiny_files
 from twowiki.errors import DataError
 from twowiki.hub.run_record import run_id
 from twowiki.io.ownership import OwnedFolder
 from twowiki.models.processing_baseline import BaselineCollator, BaselineProcessor
-from twowiki.training import checkpoints, data, reports, vocabulary
+from twowiki.models.processing_encoder import EncoderProcessor
+from twowiki.training import checkpoints, data, encoding, feature_store, reports, vocabulary
 from twowiki.training import loop as optimization
 from twowiki.training.checkpoints import RunState
+from twowiki.training.encoding import encode_windows
 from twowiki.training.extractive import aliases_of
-from twowiki.training.feature_store import encode_windows, fingerprint
+from twowiki.training.feature_store import fingerprint
 from twowiki.training.loaders import LongestFirst, make_loader
 from twowiki.training.settings import BaselineArguments
 
@@ -73,6 +76,43 @@ def test_no_windows_at_all_can_be_stored(tmp_path: Path) -> None:
     features = encode_windows([], BaselineProcessor(config, tokenizer), tmp_path, "content")
     assert len(features) == 0
     assert features.lengths("token_ids") == []
+
+
+@pytest.mark.slow
+def test_processes_encode_and_count_as_one_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoding, "PART_ITEMS", 2)
+    monkeypatch.setattr(vocabulary, "PART_ITEMS", 2)
+    config, tokenizer = with_vocabulary(setting())
+    subwords, word_pieces = settings("bert")
+    given = [*examples(), examples()[0]._replace(answer="never said")]
+    notes, files = [], []
+    for workers in (1, 2):
+        for number, processor in enumerate(
+            (BaselineProcessor(config, tokenizer), EncoderProcessor(subwords, word_pieces))
+        ):
+            folder = tmp_path / f"{number}-{workers}"
+            store = encode_windows(given, processor, folder, "content", workers)
+            files.append((store.folder / feature_store.ROWS_FILE).read_bytes())
+            notes.append(store.notes)
+    assert files[:2] == files[2:]
+    assert notes[:2] == notes[2:]
+    assert notes[0]["counts"]
+    counts = [vocabulary.count_vocabulary(examples(), config, workers) for workers in (1, 2)]
+    assert counts[0] == counts[1]
+
+
+def test_what_a_start_counts_is_counted_once(tmp_path: Path) -> None:
+    tiny_files(tmp_path)
+    train, _ = data.find_sources(BaselineArguments(data_dir=str(tmp_path)))
+    folder, content = tmp_path / "cache", train.content()
+    first = vocabulary.stored_counts(train, content, setting(), folder)
+    relations = vocabulary.stored_relations(train, content, folder)
+    assert sorted(first.relations) == relations
+    gone = replace(train, files=("nowhere.json",))
+    assert vocabulary.stored_counts(gone, content, setting(), folder) == first
+    assert vocabulary.stored_relations(gone, content, folder) == relations
 
 
 def test_encoded_examples_follow_the_content_of_their_file(tmp_path: Path) -> None:

@@ -177,18 +177,15 @@ from torch.distributed.distributed_c10d import _set_pg_timeout
 from twowiki import train
 from twowiki.models.processing_baseline import BaselineProcessor
 from twowiki.training import run, steps
-encode, make, share = BaselineProcessor.encode, run.make_accelerator, steps.share_weights
+encode, share = BaselineProcessor.encode, steps.share_weights
+run.LONGEST_WAIT = timedelta(seconds=5)
 def slow(self, *arguments):
     time.sleep(0.3)
     return encode(self, *arguments)
-def limited(config):
-    accelerator = make(config)
-    _set_pg_timeout(timedelta(seconds=5))
-    return accelerator
 def unlimited(*arguments):
     share(*arguments)
     _set_pg_timeout(timedelta(seconds=300))
-BaselineProcessor.encode, run.make_accelerator, steps.share_weights = slow, limited, unlimited
+BaselineProcessor.encode, steps.share_weights = slow, unlimited
 sys.exit(train.main(sys.argv[1:]))
 """
 
@@ -198,6 +195,22 @@ def test_a_process_that_encodes_long_is_waited_for(data: list[str], tmp_path: Pa
     script.write_text(SLOW_ENCODER, encoding="utf-8")  # 33 questions take twice the limit
     run(tmp_path / "run", *data, "--max_steps", "1", two=True, script=str(script))
     assert report(tmp_path / "run")["hardware"]["processes"] == 2
+
+
+def test_what_was_encoded_before_a_run_is_not_encoded_again(
+    data: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from twowiki.cli.main import main
+
+    (tmp_path / "small.yaml").write_text("word_dim: 12\n", encoding="utf-8")
+    given = [word.replace("_", "-") if word.startswith("--") else word for word in data]
+    cache = tmp_path / "features"
+    argv = ["encode", str(tmp_path / "small.yaml"), *given, "--cache-dir", str(cache)]
+    assert main([*argv, "--set", "char_limit=16"]) == 0
+    assert "train: 24 questions" in capsys.readouterr().out
+    made = {path: path.stat().st_mtime_ns for path in cache.rglob("*") if path.is_file()}
+    run(tmp_path / "run", *data, "--max_steps", "1", "--cache_dir", str(cache))
+    assert {p: p.stat().st_mtime_ns for p in cache.rglob("*") if p.is_file()} == made
 
 
 def test_a_loss_that_is_not_finite_stops_the_run(data: list[str], tmp_path: Path) -> None:

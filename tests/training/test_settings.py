@@ -212,6 +212,17 @@ def test_a_global_batch_is_shared_in_whole_batches() -> None:
             batches_per_step(config, processes)
 
 
+@pytest.mark.parametrize("kind", ["FSDP", "DEEPSPEED"])
+def test_a_model_cut_over_processes_is_refused_before_encoding(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from twowiki.training.run import start
+
+    monkeypatch.setenv(f"ACCELERATE_USE_{kind}", "true")
+    with pytest.raises(DataError, match=f"cannot be trained with {kind}.*one process per device"):
+        start(BaselineArguments(data_dir="nowhere"))
+
+
 def test_configurations_are_found_by_name_and_by_file(tmp_path: Path) -> None:
     assert {"tiny", "baseline", "encoder", "arc_da_t5"} <= set(config_names())
     assert find_config("tiny").parent.name == "configs"

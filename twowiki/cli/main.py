@@ -41,6 +41,7 @@ COMMANDS = {
     "report": ("score:ReportCommand", "a page of scores, errors and examples"),
     "submission": ("score:SubmissionCommand", "the file for the authors' leaderboard"),
     "prompt": ("score:PromptCommand", "questions as prompts for a language model"),
+    "encode": ("encode:EncodeCommand", "a training run's data, before the run, with all cores"),
     "predict": ("models:PredictCommand", "a saved model's predictions on a split"),
     "push": ("models:PushCommand", "a model, data set, metric or demo to the hub"),
     "card": ("models:CardCommand", "a trained model's card, from its run's report"),

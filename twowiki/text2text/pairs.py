@@ -7,18 +7,18 @@ belongs to a question (its group) and a kind; what does not fit is counted, neve
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow
 import torch
 
-from twowiki.io.files import progress
 from twowiki.models.labels import IGNORED
 from twowiki.text2text.chat_format import Codec
 from twowiki.text2text.loading import SEQ2SEQ
-from twowiki.training.feature_store import FeatureStore, store_rows
+from twowiki.training.encoding import Encoded, store_rows
+from twowiki.training.feature_store import FeatureStore
 
 PAIR_SCHEMA = pyarrow.schema(
     [
@@ -47,8 +47,43 @@ class Pair(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+class PairEncoder(NamedTuple):
+    """Encodes pairs into token ids.
+
+    Attributes:
+        codec: how texts become ids.
+        longest_target: tokens; a longer target loses its end, and is counted.
+    """
+
+    codec: Codec
+    longest_target: int
+
+    def __call__(self, first: int, items: Sequence[Pair]) -> Encoded:
+        """Encode pairs."""
+        counts: Counter[str] = Counter()
+        rows: list[Mapping[str, Any]] = []
+        source, ids = None, list[int]()
+        for pair in items:
+            if pair.source != source:  # the answers of a question follow each other
+                source, ids = pair.source, self.codec.prompt_ids(pair.source)
+            target = self.codec.target_ids(pair.target)
+            if len(target) > self.longest_target:
+                target = [*target[: self.longest_target - 1], target[-1]]
+                counts["target is cut"] += 1
+            counts.update(pair.notes)
+            rows.append({"group": pair.group, "kind": pair.kind, "source": ids, "target": target})
+        return Encoded(rows, counts)
+
+
 def encode_pairs(
-    pairs: Iterable[Pair], codec: Codec, folder: Path, key: str, *, longest_target: int, what: str
+    pairs: Iterable[Pair],
+    codec: Codec,
+    folder: Path,
+    key: str,
+    *,
+    longest_target: int,
+    what: str,
+    workers: int = 1,
 ) -> FeatureStore:
     """Encode pairs, or open the store that an earlier run made of the same.
 
@@ -57,27 +92,13 @@ def encode_pairs(
         codec: how texts become ids.
         folder: the folder of all stored splits.
         key: from `encoding_key`.
-        longest_target: tokens; a longer target loses its end, and is counted.
+        longest_target: see `PairEncoder`.
         what: for the progress bar.
+        workers: processes that encode; 0 = one for each core.
     """
-    counts: Counter[str] = Counter()
-
-    def rows() -> Iterator[Mapping[str, Any]]:
-        source, ids = None, list[int]()
-        for pair in progress(pairs, what=what):
-            if pair.source != source:  # the answers of a question follow each other
-                source, ids = pair.source, codec.prompt_ids(pair.source)
-            target = codec.target_ids(pair.target)
-            if len(target) > longest_target:
-                target = [*target[: longest_target - 1], target[-1]]
-                counts["target is cut"] += 1
-            counts.update(pair.notes)
-            yield {"group": pair.group, "kind": pair.kind, "source": ids, "target": target}
-
-    def notes() -> Mapping[str, Any]:
-        return {"counts": dict(sorted(counts.items()))}
-
-    return store_rows(FeatureStore, folder, key, PAIR_SCHEMA, rows, notes)
+    encode = PairEncoder(codec, longest_target)
+    options: dict[str, Any] = {"what": what, "workers": workers}
+    return store_rows(FeatureStore, folder, key, PAIR_SCHEMA, pairs, encode, **options)
 
 
 class TextCollator:

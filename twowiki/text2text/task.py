@@ -130,8 +130,11 @@ class TextTask(ABC):
             longest_target=config.max_target_length,
         )
         folder = Path(config.cache_dir or Path(config.output_dir) / "encoded")
-        longest, what = config.max_target_length, f"encoding {name}"
-        return encode_pairs(found, self.codec, folder, key, longest_target=longest, what=what)
+        return encode_pairs(
+            found, self.codec, folder, key,
+            longest_target=config.max_target_length, what=f"encoding {name}",
+            workers=config.preprocessing_num_workers,
+        )  # fmt: skip
 
     def build_model(self) -> Any:
         """Make the model from the seed, or load it; add adapters where the run wants them."""

@@ -20,9 +20,9 @@ from twowiki.training.loop import make_optimizer
 from twowiki.training.settings import BaselineArguments
 from twowiki.training.vocabulary import (
     Counts,
-    count_vocabulary,
     make_vocabulary,
     read_vectors,
+    stored_counts,
     vector_matrix,
 )
 
@@ -51,7 +51,8 @@ class BaselineTask(ExtractiveTask):
             tokenizer = TwoWikiTokenizer.from_pretrained(saved)
             return BaselineProcessor(model_config, tokenizer, aliases)
         settings = _model_config(self.config)
-        counts = count_vocabulary(train.examples(), settings)
+        workers = self.config.preprocessing_num_workers
+        counts = stored_counts(train, self.contents[0], settings, self.folder, workers)
         if not counts.words:
             raise DataError("has no examples", file=train.name, field="train")
         tokenizer, self.vectors, sizes = build_vocabulary(self.config, settings, counts)

@@ -12,7 +12,6 @@ import torch
 from torch import nn
 
 from twowiki.errors import DataError
-from twowiki.io.files import progress
 from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
 from twowiki.models.features import MultihopProcessor
 from twowiki.models.modeling_encoder import TwoWikiEncoderForMultihopQA
@@ -23,6 +22,7 @@ from twowiki.training.extractive import ExtractiveTask
 from twowiki.training.loop import optimizer_of
 from twowiki.training.scored_parts import present
 from twowiki.training.settings import EncoderArguments
+from twowiki.training.vocabulary import stored_relations
 
 DERIVED = ("chain_consistency", "derive_answers")  # what decoding adds, each an option
 
@@ -37,7 +37,7 @@ class EncoderTask(ExtractiveTask):
         self, train: Source, saved: Path | None, aliases: Mapping[str, Sequence[str]]
     ) -> MultihopProcessor:
         """Load the backbone or the saved model, and return its processor."""
-        relations = read_relations(train)
+        relations = stored_relations(train, self.contents[0], self.folder)
         if saved is not None:
             self.model = load_saved(self.config, saved, relations)
         else:
@@ -72,18 +72,6 @@ class EncoderTask(ExtractiveTask):
                 scored = self.score_joint(self.decode(predicted, config))
                 without[name] = present(scored.metrics)
         return {"without": without}
-
-
-def read_relations(source: Source) -> list[str]:
-    """Return the relation names of a split's triples, in order."""
-    names: set[str] = set()
-    empty = True
-    for example in progress(source.examples(), what="relations"):
-        empty = False
-        names.update(triple.relation.strip() for triple in example.triples)
-    if empty:
-        raise DataError("has no examples", file=source.name, field="train")
-    return sorted(names)
 
 
 def start_model(config: EncoderArguments, relations: list[str]) -> TwoWikiEncoderForMultihopQA:

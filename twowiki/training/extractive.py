@@ -20,7 +20,8 @@ from twowiki.models.outputs import count_labels
 from twowiki.training import evaluation, reports
 from twowiki.training.adapters import save_merged
 from twowiki.training.data import Source, announce_world, find_sources
-from twowiki.training.feature_store import WindowStore, encode_windows
+from twowiki.training.encoding import encode_windows
+from twowiki.training.feature_store import WindowStore
 from twowiki.training.loaders import StepLoader, make_loaders
 from twowiki.training.scored_parts import check_selection, present
 from twowiki.training.task import EvaluationResult
@@ -65,22 +66,22 @@ class ExtractiveTask(ABC):
         """The model's configuration."""
         return self.processor.config
 
+    @property
+    def folder(self) -> Path:
+        """The folder of encoded examples, and of what was counted for them."""
+        return Path(self.config.cache_dir or Path(self.config.output_dir) / "features")
+
     def prepare(self, saved: Path | None) -> None:
         """Find the data, make the processor, and encode both splits."""
-        config = self.config
-        self.sources = train, validation = find_sources(config)
-        check_selection(config, validation)
+        self.sources = train, validation = find_sources(self.config)
+        check_selection(self.config, validation)
         self.examples = list(validation.examples())
         if not self.examples:
             raise DataError("has no examples", file=validation.name, field="validation")
-        self.processor = self.make_processor(train, saved, aliases_of(config.aliases_file))
-        folder = Path(config.cache_dir or Path(config.output_dir) / "features")
         self.contents = train.content(), validation.content()
+        self.processor = self.make_processor(train, saved, aliases_of(self.config.aliases_file))
         try:
-            self.train, self.validation = (
-                encode_windows(source.examples(), self.processor, folder, content)
-                for source, content in zip(self.sources, self.contents, strict=True)
-            )
+            self.train, self.validation = map(self._encoded, self.sources, self.contents)
         except ValueError as error:
             if not str(error).startswith("a window of"):
                 raise
@@ -89,6 +90,10 @@ class ExtractiveTask(ABC):
         if not len(self.train):
             problem = f"no example can be trained on ({dict(self.train.counts)})"
             raise DataError(problem, file=train.name)
+
+    def _encoded(self, source: Source, content: str) -> WindowStore:
+        workers = self.config.preprocessing_num_workers
+        return encode_windows(source.examples(), self.processor, self.folder, content, workers)
 
     def identity(self) -> list[str]:
         """Return the hashes of the training and the validation data."""

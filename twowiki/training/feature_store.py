@@ -1,42 +1,38 @@
-"""Encoded examples on disk: one memory-mapped Arrow file per split, made once for what it holds.
+"""Encoded examples on disk: one memory-mapped Arrow file per split, with a key of what it holds.
 
-In: rows of numbers and texts, and a key of everything that they depend on: the examples' content,
-the tokenizer, the options, and the code that encodes. Out: a `FeatureStore`, whose rows are read
-when they are used. A file of another key is never read; one that is unfinished is made again.
+In: rows of numbers and texts, which `twowiki.training.encoding` writes, and what they depend on:
+the examples' content, the tokenizer, the options, and the code that encodes. Out: a `FeatureStore`,
+whose rows are read when they are used.
 """
 
 from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy
 import pyarrow
 
 from twowiki.errors import DataError
-from twowiki.io.files import progress
-from twowiki.io.stages import key_of, run_stage
+from twowiki.io.stages import key_of
 from twowiki.models import features, labels, matches, text, tokenization_baseline
 from twowiki.models.features import MultihopProcessor, Window
 
-_BATCH_ROWS = 1000  # of one record batch
 ROWS_FILE = "rows.arrow"
 _LONGEST_WORD = 65_535
 
-_Store = TypeVar("_Store", bound="FeatureStore")
-_Row = Mapping[str, Any]
+Row = Mapping[str, Any]
 
 
 class FeatureStore(Sequence[Any]):
     """The rows of a stored split; numbers come as arrays that share the file's memory.
 
     Args:
-        folder: the folder that `store_rows` filled.
+        folder: the folder that `encoding.store_rows` filled.
         notes: its notes: `counts` of what could not be encoded, by reason, and perhaps
             `concerned`, some ids for each reason.
     """
@@ -49,7 +45,7 @@ class FeatureStore(Sequence[Any]):
 
     def _open(self) -> None:
         reader = pyarrow.ipc.open_file(pyarrow.memory_map(str(self.folder / ROWS_FILE)))
-        self._batches = [reader.get_batch(i) for i in range(reader.num_record_batches)]
+        self._batches = [reader.get_batch(i) for i in range(reader.numrecord_batches)]
         self._firsts = numpy.cumsum([0] + [batch.num_rows for batch in self._batches]).tolist()
         self._views: dict[int, dict[str, Any]] = {}
 
@@ -108,37 +104,8 @@ def _reader(column: Any) -> Callable[[int], Any]:
     return lambda row: column[row].as_py()
 
 
-def store_rows(
-    store: type[_Store],
-    folder: Path,
-    key: str,
-    schema: pyarrow.Schema,
-    rows: Callable[[], Iterator[_Row]],
-    notes: Callable[[], Mapping[str, Any]],
-) -> _Store:
-    """Write rows into a folder of their own, unless it holds them already, and open the store.
-
-    Args:
-        store: the class of the store.
-        folder: the folder of all stored splits.
-        key: from `encoding_key`.
-        schema: the columns; integers, strings and lists of integers.
-        rows: returns the rows, from the start.
-        notes: returns the store's notes, once all rows have been read.
-    """
-
-    def work(target: Path) -> Mapping[str, Any]:
-        remaining = rows()
-        with pyarrow.ipc.new_file(str(target / ROWS_FILE), schema) as writer:
-            while part := list(islice(remaining, _BATCH_ROWS)):
-                writer.write_batch(_record_batch(part, schema))
-        return notes()
-
-    target = folder / f"features-{key}"
-    return store(target, run_stage(target, key, work, shared=True, quiet=True))
-
-
-def _record_batch(rows: Sequence[_Row], schema: pyarrow.Schema) -> pyarrow.RecordBatch:
+def record_batch(rows: Sequence[Row], schema: pyarrow.Schema) -> pyarrow.RecordBatch:
+    """Return rows as columns."""
     return pyarrow.RecordBatch.from_arrays(
         [_column([row[one.name] for row in rows], one.type) for one in schema], schema=schema
     )
@@ -163,11 +130,16 @@ def encoding_key(tokenizer: Any, modules: Iterable[ModuleType], **parts: Any) ->
     """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     rules = backend.to_str() if backend is not None else sorted(tokenizer.get_vocab().items())
+    template = getattr(tokenizer, "chat_template", None)
+    return key_of({"tokenizer": [rules, template], "code": code_of(modules), **parts})
+
+
+def code_of(modules: Iterable[ModuleType]) -> str:
+    """Return a hash of the code of modules."""
     code = hashlib.sha256()
     for module in modules:
         code.update(Path(str(module.__file__)).read_bytes())
-    template = getattr(tokenizer, "chat_template", None)
-    return key_of({"tokenizer": [rules, template], "code": code.hexdigest(), **parts})
+    return code.hexdigest()
 
 
 _WINDOW_LISTS = {
@@ -208,38 +180,14 @@ class WindowStore(FeatureStore):
         return Window(**row)
 
 
-def _row_of(window: Window) -> _Row:
+def row_of(window: Window) -> Row:
+    """Return what is stored of a window."""
     row: dict[str, Any] = window._asdict()
     for side in ("token", "question"):
         row[f"{side}_lengths"] = lengths = row[f"{side}_ends"] - row[f"{side}_starts"]
         if len(lengths) and int(lengths.max()) > _LONGEST_WORD:
             raise DataError(f"has a word of {int(lengths.max())} characters", record=window.example)
     return row | {name: row[name].reshape(-1) for name in ("sentences", "pointers")}
-
-
-def encode_windows(
-    examples: Iterable[Any], processor: MultihopProcessor, folder: Path, content: str
-) -> WindowStore:
-    """Encode examples into windows, or open the store that holds exactly these already.
-
-    Args:
-        examples: in order; an example's number is its place.
-        processor: the model's.
-        folder: the folder of all stored splits.
-        content: a hash of the examples' content.
-    """
-
-    def rows() -> Iterator[_Row]:
-        processor.counts.clear()
-        processor.concerned.clear()
-        for number, example in enumerate(progress(examples, what="encoding")):
-            yield from map(_row_of, processor.encode(example, number))
-
-    def notes() -> Mapping[str, Any]:
-        return {"counts": dict(processor.counts), "concerned": processor.concerned}
-
-    key = fingerprint(processor, content)
-    return store_rows(WindowStore, folder, key, WINDOW_SCHEMA, rows, notes)
 
 
 def fingerprint(processor: MultihopProcessor, content: str) -> str:

@@ -6,6 +6,7 @@ checkpoint of another run, or a way to spread a model that is not supported, is 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -60,14 +61,15 @@ def start(config: TrainingSettings) -> Run:
     """Prepare data, model, optimizer and processes, and load the checkpoint to continue from."""
     from accelerate.utils import set_seed
 
-    from twowiki.training import loaders, steps
+    from twowiki.training import steps
 
-    accelerator = make_accelerator(config)
-    loaders.batches_per_step(config, accelerator.num_processes)
+    check_launch(config)
     checkpoint = checkpoints.find_checkpoint(config)
     task = make_task(config)
-    run_log.print_lines(accelerator, task.announce())
-    task.prepare(checkpoints.find_start(config, checkpoint))
+    if os.environ.get("RANK", "0") == "0":
+        print(*task.announce(), sep="\n", end="\n" if task.announce() else "", flush=True)
+    task.prepare(checkpoints.find_start(config, checkpoint))  # no other process is there yet
+    accelerator = make_accelerator(config)
     identity = checkpoints.run_identity(config, task.identity())
     train_loader, eval_loader = task.make_loaders(
         accelerator.process_index, accelerator.num_processes
@@ -112,6 +114,26 @@ def start(config: TrainingSettings) -> Run:
     )  # fmt: skip
 
 
+def check_launch(config: TrainingSettings) -> None:
+    """Raise, before anything is encoded, on a launch that the run cannot have.
+
+    Raises:
+        DataError: the model would be cut over the processes, which neither shares weights nor
+            saves them here, or the processes cannot share the global batch.
+    """
+    from twowiki.training import loaders
+
+    for name in ("FSDP", "DEEPSPEED", "MEGATRON_LM"):
+        if os.environ.get(f"ACCELERATE_USE_{name}", "").lower() in ("true", "1"):
+            raise _not_supported(name)
+    loaders.batches_per_step(config, int(os.environ.get("WORLD_SIZE", "1")))
+
+
+def _not_supported(kind: str) -> DataError:
+    remedy = "Launch one process per device, without it"
+    return DataError(f"cannot be trained with {kind}", field="task", remedy=remedy)
+
+
 def make_accelerator(config: TrainingSettings) -> Any:
     """Return the accelerator of a run; it saves no weights, which a model's folder has."""
     import torch
@@ -127,8 +149,7 @@ def make_accelerator(config: TrainingSettings) -> Any:
     )
     kind = accelerator.distributed_type.value
     if not (kind == "NO" or kind.startswith("MULTI_")):
-        remedy = "Launch one process per device, without it"
-        raise DataError(f"cannot be trained with {kind}", field="task", remedy=remedy)
+        raise _not_supported(kind)
     checkpoint_files.leave_weights_out(accelerator)
     return accelerator
 

@@ -82,6 +82,9 @@ class TrainingSettings:
         "group_by_length", "how batches are drawn", choices=("group_by_length", "random")
     )
     dataloader_num_workers: int = _optimization(0, "processes that prepare batches", minimum=0)
+    preprocessing_num_workers: int = _run(
+        0, "processes that encode the data, before training; 0 = one for each core", minimum=0
+    )
     bf16: bool = _optimization(False, "bfloat16 mixed precision (or as the launcher is set)")
     fp16: bool = _optimization(False, "float16 mixed precision; needs a GPU")
     tf32: bool = _optimization(False, "TF32 matrix products; needs a GPU")

@@ -67,8 +67,8 @@ class EvaluationResult(NamedTuple):
 class Task(Protocol):
     """A kind of model with its data, as the loop sees it.
 
-    `prepare` runs on every process, and the one that comes first encodes while the others wait for
-    its file, outside of any collective; `score` runs on the main process alone.
+    `prepare` runs on every process before there is a process group; the one that comes first
+    encodes while the others wait for its file. `score` runs on the main process alone.
     """
 
     def prepare(self, saved: Path | None) -> None:

@@ -6,6 +6,7 @@ configuration, and a matrix of vectors. A file whose vectors differ in width is 
 
 from __future__ import annotations
 
+import sys
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -20,9 +21,15 @@ from numpy.typing import NDArray
 from twowiki.data.schema import Example
 from twowiki.errors import DataError, existing_file
 from twowiki.io.files import progress
+from twowiki.io.processes import map_parts, numbered_parts
+from twowiki.io.stages import key_of, run_stage
+from twowiki.models import text, tokenization_baseline
 from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
 from twowiki.models.text import REFERENCE_TITLE_END, REFERENCE_TITLE_START, TITLE_END, TITLE_START
 from twowiki.models.tokenization_baseline import TwoWikiTokenizer, build_tokenizer, count_words
+from twowiki.training.data import Source
+from twowiki.training.encoding import PART_ITEMS
+from twowiki.training.feature_store import code_of
 
 SPECIAL_RELATIONS = ("--NULL--", "--OOV--")  # the published baseline's slots 0 and 1
 
@@ -35,22 +42,88 @@ class Counts(NamedTuple):
     relations: Counter[str]
 
 
-def count_vocabulary(examples: Iterable[Example], config: TwoWikiBaselineConfig) -> Counts:
-    """Count words, characters and relations of examples."""
-    relations: Counter[str] = Counter()
+class _PartCounter(NamedTuple):
+    """Counts words, characters and relations of a part of the examples."""
 
-    def texts() -> Iterator[str]:
-        for example in progress(examples, what="vocabulary"):
-            relations.update(triple.relation.strip() for triple in example.triples)
-            yield example.question
-            for title, sentences in example.context:
-                yield title
-                yield from sentences
+    config: TwoWikiBaselineConfig
 
-    words, characters = count_words(
-        texts(), splitter=config.splitter, lower_case_words=config.lower_case_words
-    )
-    return Counts(words, characters, relations)
+    def count_part(self, part: tuple[int, list[Example]]) -> Counts:
+        relations: Counter[str] = Counter()
+
+        def texts() -> Iterator[str]:
+            for example in part[1]:
+                relations.update(triple.relation.strip() for triple in example.triples)
+                yield example.question
+                for title, sentences in example.context:
+                    yield title
+                    yield from sentences
+
+        config = self.config
+        words, characters = count_words(
+            texts(), splitter=config.splitter, lower_case_words=config.lower_case_words
+        )
+        return Counts(words, characters, relations)
+
+
+def count_vocabulary(
+    examples: Iterable[Example], config: TwoWikiBaselineConfig, workers: int = 1
+) -> Counts:
+    """Count words, characters and relations of examples, with so many processes (0 = all cores)."""
+    found = Counts(Counter(), Counter(), Counter())
+    parts = numbered_parts(progress(examples, what="vocabulary"), PART_ITEMS)
+    for part in map_parts(_PartCounter(config).count_part, parts, workers):
+        for counter, counted in zip(found, part, strict=True):
+            counter.update(counted)
+    return found
+
+
+def stored_counts(
+    source: Source, content: str, config: TwoWikiBaselineConfig, folder: Path, workers: int = 1
+) -> Counts:
+    """Return the counts of a split from the folder of all stored splits, counted there once.
+
+    Args:
+        source: the split.
+        content: a hash of its content.
+        config: decides how text becomes words.
+        folder: the folder.
+        workers: see `count_vocabulary`.
+    """
+    parts = {
+        "content": content,
+        "splitter": config.splitter,
+        "lower_case_words": config.lower_case_words,
+        "code": code_of((sys.modules[__name__], text, tokenization_baseline)),
+    }
+    key = key_of(parts)
+
+    def work(_: Path) -> dict[str, Any]:
+        return dict(count_vocabulary(source.examples(), config, workers)._asdict())
+
+    stored = run_stage(folder / f"vocabulary-{key}", key, work, shared=True, quiet=True)
+    return Counts(*(Counter(stored[name]) for name in Counts._fields))
+
+
+def stored_relations(source: Source, content: str, folder: Path) -> list[str]:
+    """Return the relation names of a split's triples, in order; read once for a content.
+
+    Raises:
+        DataError: the split has no examples.
+    """
+    key = key_of({"content": content, "code": code_of((sys.modules[__name__],))})
+
+    def work(_: Path) -> dict[str, Any]:
+        names: set[str] = set()
+        empty = True
+        for example in progress(source.examples(), what="relations"):
+            empty = False
+            names.update(triple.relation.strip() for triple in example.triples)
+        return {"relations": sorted(names), "empty": empty}
+
+    found = run_stage(folder / f"relations-{key}", key, work, shared=True, quiet=True)
+    if found["empty"]:
+        raise DataError("has no examples", file=source.name, field="train")
+    return list(found["relations"])
 
 
 def make_vocabulary(
