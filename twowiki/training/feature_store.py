@@ -45,7 +45,7 @@ class FeatureStore(Sequence[Any]):
 
     def _open(self) -> None:
         reader = pyarrow.ipc.open_file(pyarrow.memory_map(str(self.folder / ROWS_FILE)))
-        self._batches = [reader.get_batch(i) for i in range(reader.numrecord_batches)]
+        self._batches = [reader.get_batch(i) for i in range(reader.num_record_batches)]
         self._firsts = numpy.cumsum([0] + [batch.num_rows for batch in self._batches]).tolist()
         self._views: dict[int, dict[str, Any]] = {}
 
