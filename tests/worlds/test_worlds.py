@@ -29,6 +29,7 @@ from twowiki.worlds.names import (
     may_be_real,
 )
 from twowiki.worlds.people import NOBODY
+from twowiki.worlds.person_pages import PersonWriter
 from twowiki.worlds.random_draws import NOW, Chance, draw_date, write_date
 from twowiki.worlds.registry import Registry
 from twowiki.worlds.settings import WorldConfig, make_world_config, parse_world
@@ -404,13 +405,13 @@ def test_the_same_settings_give_the_same_bytes(tmp_path: Path):
 
 
 def test_a_world_has_the_bytes_that_it_had(tmp_path: Path):
-    """If this changes, raise `VERSION` and tell it in the changelog."""
+    """If this changes, raise `WORLD_VERSION` and tell it in the changelog."""
     write_world(WorldConfig(people=60, films=20, seed="golden"), tmp_path)
     digests = [
         hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()[:16]
         for name in ("wikidata.json", "paragraphs.jsonl")
     ]
-    assert digests == ["f1a0f418ddd57d02", "f1e080c27faf8c26"]
+    assert digests == ["9cb2edcd72df65ed", "0764be9b3321d8e3"]
 
 
 _LIVED = re.compile(r"\((?:born )?([^()]*?\d{4})[^()]*? – [^()]*?(\d{4})")
@@ -448,6 +449,64 @@ def test_pages_are_in_american_spelling():
         text = path.read_text("utf-8")
         assert not BRITISH.findall(text), path.name
         assert "harbour" not in text.lower(), path.name
+
+
+_SLIPS = (
+    r"(?:^|\b(?:at|in|from|of|to) )(?:University|Church|Isle) of",
+    r"is a close friend of",
+    r"lots of \w+ (?:Pictures|Film|Studios)",
+    r"Live in .* is a studio album",
+    r"\b(?:190\d|191\d|192\d) (?:\w+ )?musical film",
+    r"died from (?:a traffic collision|drowning)|died of (?:a traffic collision|drowning)",
+    r"\bare boiled sweets",
+    r"is a retired \w+ aristocrat",
+)
+
+
+def test_prose_has_none_of_the_slips_that_readers_found(dump: Dump):
+    titles = [title for title in dump.pages if re.search(r"\(\d+\)$", title)]
+    assert not titles
+    slips = re.compile("|".join(_SLIPS), re.MULTILINE)
+    for page in dump.pages.values():
+        text = "\n".join(page["sentences"])
+        assert not slips.search(text), text
+        if re.search(r" (?:is|are) an? .*\b(?:band|group)\b", page["sentences"][0]):
+            assert "released" not in text, text
+            assert len(re.findall(r"formed|came together in", text)) <= 1, text
+        if re.search(r"\b(?:1[0-8]\d\d|19[0-3]\d)\b", page["sentences"][0]):
+            assert "in the charts" not in text, text
+        if "animated" in page["sentences"][0]:
+            assert not re.search(r"sets were|was shot|were filmed", text), text
+
+
+def test_companies_make_what_their_names_say(dump: Dump):
+    for title, entity in dump.of_title.items():
+        for relation, names in (
+            ("publisher", ("Publishing", "Books", "Press")),
+            ("manufacturer", ("Foods", "Sons", "Brothers", "Works")),
+        ):
+            for item in dump.values(entity, relation):
+                assert dump.names(item)[0].endswith(names), (title, item)
+
+
+def test_what_relatives_did_together_they_lived_to_do(world: World):
+    people = world.people
+    writer = PersonWriter(world)
+    seen: Counter[str] = Counter()
+    for person in range(len(people)):
+        text = " ".join(writer.write(person).sentences)
+        father, spouses = (
+            people.father[person],
+            (people.spouse[person], people.second_spouse[person]),
+        )
+        if "worked for some years under" in text:
+            assert people.last_year(father) >= people.birth_year(person) + 22, text
+            seen["father"] += 1
+        if re.search(r"is married to|is the (?:wife|husband) of|(?:wife|husband) is", text):
+            last = [who for who in spouses if who != NOBODY][-1]
+            assert (people.died[person], people.died[last]) == (0, 0), text
+            seen["spouse"] += 1
+    assert min(seen["father"], seen["spouse"]) >= 3
 
 
 # ---- settings

@@ -19,6 +19,7 @@ from twowiki.worlds.vocabulary import CAUSES, OCCUPATIONS
 _NAMES = tuple(OCCUPATIONS)
 ARTISTS = ("painter", "sculptor", "composer", "pianist", "singer")
 _NOWHERE = -1
+_FIRST_CARS = 1905
 
 
 class Careers:
@@ -169,11 +170,12 @@ def name_ends(
             careers.detention[person] = _one_of(standing["prison"], country, chance)
         if not people.died[person]:
             continue
+        last = people.last_year(person)
         if chance.per_mille(170):
             country = chance.below(len(countries))
         careers.deathplace[person] = chance.pick(countries[country].cities)
         if chance.per_mille(130):
-            careers.cause[person] = chance.pick(causes)
+            careers.cause[person] = chance.pick(causes if last > _FIRST_CARS else causes[:-1])
         if chance.per_mille(140):
             kind = "cemetery" if chance.per_mille(600) else "church"
             careers.burial[person] = _one_of(standing[kind], country, chance)
@@ -213,7 +215,7 @@ def teach(
         elif occupation == "journalist" or (occupation == "novelist" and chance.per_mille(200)):
             kind = "newspaper" if chance.per_mille(500) else "magazine"
             careers.employer[person] = _open(standing[kind], country, year + 30, chance)
-        elif occupation in ("architect", "lawyer", "entrepreneur") and chance.per_mille(350):
+        elif occupation in ("lawyer", "entrepreneur") and chance.per_mille(350):
             careers.employer[person] = _open(standing["business"], country, year + 34, chance)
         if occupation in ARTISTS and chance.per_mille(330):
             _find_teacher(person, people, careers, chance)

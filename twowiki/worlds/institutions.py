@@ -47,6 +47,7 @@ class Institutions:
         self.config, self.people, self.careers = config, people, careers
         self.tongues, self.countries, self.registry = tongues, countries, registry
         self.standing: Standing = defaultdict(lambda: defaultdict(list))
+        self._taken: set[tuple[int, str]] = set()
 
     def build(self, places: list[WorldPlace]) -> Standing:
         """Make all kinds and add them to `places`; return them by kind and country."""
@@ -80,15 +81,24 @@ class Institutions:
         else:
             country = self.people.country[founder]
             year = self._year(rule, founder, chance)
-        towns = self.countries[country]
-        town = chance.pick(towns.cities if chance.per_mille(850) else towns.villages)
-        label = self._name(rule, country, town, founder, chance)
+        town, label = self._place(rule, country, founder, chance)
         entity = self.registry.add(
             kind, label, waits=True, inside=(town,) if self.registry.labels[town] in label else ()
         )
         founded = draw_date(year, chance, exact=250, months=60) if chance.per_mille(940) else 0
         person = self.careers.entity[founder] if founder != NOBODY else NOBODY
         return WorldPlace(entity, kind, country, town, founded, person, chance.between(3, 900))
+
+    def _place(self, rule: _Kind, country: int, founder: int, chance: Chance) -> tuple[int, str]:
+        """Draw a town and a name that nothing else there has, if there is one."""
+        towns = self.countries[country]
+        for _ in range(20):
+            town = chance.pick(towns.cities if chance.per_mille(850) else towns.villages)
+            label = self._name(rule, country, town, founder, chance)
+            if (town, label) not in self._taken:
+                break
+        self._taken.add((town, label))
+        return town, label
 
     def _founder(self, rule: _Kind, founders: list[int], chance: Chance) -> int:
         """Draw somebody who was an adult in a year when such an institution existed."""

@@ -11,7 +11,6 @@ from twowiki.worlds.sentences import NO_SLOT, NOTHING, Page, Slot
 from twowiki.worlds.vocabulary import (
     FEMALE_ITEM,
     MALE_ITEM,
-    OCCUPATIONS,
     PROPERTIES,
     read_word_list,
 )
@@ -42,6 +41,12 @@ _STATED = {
 }  # fmt: skip
 # Whoever directed a film is a film director: Wikidata rarely states it, or nobody would ask.
 _SHOWN = ("director", "producer", "composer", "singer", "musician", "presenter")
+# relative, slot and its word, the age that the younger of both must have reached by then
+_TOGETHER = (("father", "taught", "taught", 8), ("father", "under", "under", 22),
+             ("mother", "read", "read", 6), ("sibling", "with", "with", 22))  # fmt: skip
+_SHORT_ILLNESSES = ("pneumonia", "typhus", "influenza", "malaria", "scarlet fever", "sepsis")
+_DIED_OF = {"a traffic collision": "in", "drowning": "by"}
+_NEVER_RETIRE = ("nobleman", "philanthropist", "footballer", "cyclist")
 _LATE = ("death", "cause", "burial")
 _STATED_LATE = {"death": 420, "cause": 700, "burial": 800}
 # relations that Wikidata often has where the summary does not (per mille)
@@ -139,6 +144,8 @@ class PersonWriter:
         ):  # fmt: skip
             if found >= 0:
                 facts[slot] = Slot(labels[found], found, PROPERTIES[prop])
+        if "cause" in facts and facts["cause"].text in _SHORT_ILLNESSES:
+            facts["illness"] = facts["cause"]
         return facts | self._kin(person, page)
 
     def _kin(self, person: int, page: Page) -> dict[str, Slot]:
@@ -184,7 +191,8 @@ class PersonWriter:
             "number": str(chance.between(13, 96)), "few": chance.pick(TEXTS.numbers),
             "langs": chance.pick(TEXTS.numbers[:4]), "age": str(chance.between(4, 19)),
             "known": chance.pick(TEXTS.known_for),
-            "things": chance.pick(TEXTS.things), "side": chance.pick(TEXTS.sidelines),
+            "things": chance.pick(TEXTS.things if last > 1890 else TEXTS.things[:-2]),
+            "side": chance.pick(TEXTS.sidelines),
             "century": _century((born + 20 + max(last, born + 20)) // 2),
         }  # fmt: skip
         if first + 2 < last:
@@ -210,7 +218,8 @@ class PersonWriter:
         if first + 5 < last:  # the last years may be spent elsewhere
             found["left"] = str(chance.between(first + 1, min(last - 4, born + 80)))
         worked = self.last_work.get(self.world.careers.entity[person], 0)
-        if max(born + 54, worked) < min(last, born + 68):
+        works = self.world.careers.occupation[person][0] not in _NEVER_RETIRE
+        if works and max(born + 54, worked) < min(last, born + 68):
             found["retired"] = str(chance.between(max(born + 50, worked), min(last, born + 68)))
             found["ex"] = "retired"
         if people.died[person] and last + 5 < NOW:
@@ -314,10 +323,39 @@ class PersonWriter:
             if slot in slots:
                 kin = slots[slot].entity - careers.entity[0]
                 found[word] = Slot(pair[people.female[kin]])
+        if "cause" in slots:
+            found["of"] = Slot(_DIED_OF.get(slots["cause"].text, "of"))
+        return found | self._together(person, slots)
+
+    def _together(self, person: int, slots: dict[str, Slot]) -> dict[str, Slot]:
+        """Return the words for what relatives did together, if they lived long enough."""
+        people, first = self.world.people, self.world.careers.entity[0]
+        found = {
+            word: Slot(text)
+            for name, word, text, age in _TOGETHER
+            if name in slots and self._age_with(person, slots[name].entity - first) >= age
+        }
+        if "sibling" in slots:
+            other = people.birth_year(slots["sibling"].entity - first)
+            if abs(people.birth_year(person) - other) <= 12:
+                found["beside"] = Slot("with")
         if "spouse" in slots:
-            kin = slots["spouse"].entity - careers.entity[0]
-            found["spouse_occ"] = Slot(OCCUPATIONS[careers.occupation[kin][0]].label)
+            married = self._are_married(person, slots["spouse"].entity - first)
+            found["wed_is"] = Slot("is" if married else "was")
         return found
+
+    def _age_with(self, one: int, other: int) -> int:
+        """Return the age of the younger of two people when the first of them dies."""
+        people = self.world.people
+        last = min(people.last_year(one), people.last_year(other))
+        return last - max(people.birth_year(one), people.birth_year(other))
+
+    def _are_married(self, one: int, other: int) -> bool:
+        """Return whether two people are alive, and neither has married somebody else since."""
+        people = self.world.people
+        first, second = people.spouse, people.second_spouse
+        last = [first[who] if second[who] == NOBODY else second[who] for who in (one, other)]
+        return last == [other, one] and not (people.died[one] or people.died[other])
 
     def _add_quiet(self, page: Page, facts: dict[str, Slot], person: int) -> None:
         """Add the statements of Wikidata that the summary leaves out."""

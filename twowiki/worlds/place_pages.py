@@ -17,6 +17,7 @@ class _Texts(msgspec.Struct):
     facets: dict[str, tuple[str, ...]]
     trivia: dict[str, tuple[str, ...]]
     trivia_of: dict[str, str]
+    goods: tuple[str, ...]
     numbers: tuple[str, ...]
     sides: tuple[str, ...]
     since: dict[str, str]
@@ -87,8 +88,11 @@ class PlaceWriter:
             "T": labels[place.entity], "number": str(chance.between(12, 95)),
             "few": chance.pick(_TEXTS.numbers), "size": f"{_rounded(place):,}",
             "side": chance.pick(_TEXTS.sides), "things": chance.pick(PERSON_TEXTS.things),
+            "goods": chance.pick(_TEXTS.goods),
         }  # fmt: skip
         start = place.founded // 10000 if place.founded else 1900
+        if place.kind == "country":
+            start = max(start, 1850)
         if start + 5 < NOW:
             texts["late_year"] = str(chance.between(start + 3, min(NOW, start + 90)))
         if start + 3 < 1899:
@@ -109,7 +113,11 @@ class PlaceWriter:
 
     def _body(self, place: WorldPlace, page: Page, slots: dict[str, Slot]) -> None:
         chance = page.chance
-        stated = [facet for facet, odds in _STATED.items() if chance.per_mille(odds)]
+        claimed = {prop for prop, _, _ in page.claims}
+        stated = [
+            facet for facet, odds in _STATED.items()
+            if chance.per_mille(odds) and (facet != "founded" or PROPERTIES["founded"] not in claimed)
+        ]  # fmt: skip
         extras = ["trivia"] * chance.weighted((20, 45, 35))
         trivia = _TEXTS.trivia[_TEXTS.trivia_of[place.kind]]
         for facet in chance.shuffled(stated if self.world.config.brief else stated + extras):
@@ -125,7 +133,7 @@ class PlaceWriter:
             }.get(facet, facet)
             if facet == "founded" and key == "opened" and chance.per_mille(300):
                 key = "founded"
-            if key:
+            if key and not (facet == "town" and any(m.entity == place.town for m in page.mentions)):
                 page.add_sentence(_TEXTS.facets[key], slots)
         if self.world.config.words:
             page.lengthen(trivia, lambda: self._words(place, page), self.world.config.words)

@@ -16,6 +16,7 @@ from twowiki.worlds.registry import Registry
 
 _SLOT = re.compile(r"\{(a )?(\w+)\}")
 _AN = re.compile(r"[AEIOUaeio]|8|1[18]\d\d\b|1[18]\b")  # an 1890 film
+_WITH_THE = re.compile(r"(?:University|Church|Isle|Order) of ")  # studied at the University of X
 # percent of the average length, each for a twelfth of the pages
 _SPREAD = (30, 35, 45, 50, 60, 70, 80, 100, 120, 150, 190, 270)
 NOTHING = -1
@@ -150,6 +151,8 @@ class Page:
             slot = slots[name]
             if article:
                 literal += "an " if _AN.match(slot.text) else "a "
+            elif _WITH_THE.match(slot.text) and not literal.lower().endswith("the "):
+                literal += "the "
             written += [literal, slot.text]
             start = length + len(literal)
             length = start + len(slot.text)

@@ -37,6 +37,7 @@ _ROLES = ("director", "producer", "composer", "performer", "editor", "publisher"
           "presenter", "part", "founder", "manufacturer", "author", "studio")  # fmt: skip
 # Roles with several values; the text must name them all, so that their numbers can be compared.
 _COUNTED = ("director", "producer")
+_FIRST_CHARTS, _FIRST_LONG_FILMS = 1940, 1915
 
 
 class WorkWriter:
@@ -64,6 +65,8 @@ class WorkWriter:
         if work.date // 10000 > 1929:
             openings = tuple(text for text in openings if "silent" not in text)
         several = "director2" in slots
+        if "studio_town" not in slots:
+            openings = tuple(text for text in openings if "studio" not in text)
         return tuple(
             text for text in openings
             if not several or "{director}" not in text or "{director2}" in text
@@ -113,12 +116,20 @@ class WorkWriter:
         texts["trade"], texts["trade2"] = chance.shuffled(_TRADES)[:2]
         if year + 2 < NOW:
             texts["late_year"] = str(chance.between(year + 1, min(NOW, year + 70)))
+        if year >= _FIRST_CHARTS:
+            texts["chart"] = texts["few"]
+        if year < _FIRST_LONG_FILMS:
+            texts["minutes"] = str(chance.between(12, 48))
+        label = labels[work.entity]
+        texts["be"] = "are" if label.startswith("The ") and label.endswith("s") else "is"
         slots = {name: Slot(text) for name, text in texts.items()}
         for place, entity in enumerate(work.roles.get("cast", ()), 1):
             slots[f"cast{place}"] = Slot(labels[entity], entity, PROPERTIES["cast"])
         land, town = chance.pick(world.countries), 0
         town = chance.pick(land.cities)
         slots["other_town"] = Slot(labels[town], town)
+        if not labels[work.entity].startswith("Live in "):  # that names where it was recorded
+            slots["studio_town"] = slots["other_town"]
         if land.place != work.country:
             slots["other_land"] = Slot(labels[land.entity], land.entity)
         person = self._contemporary(work.roles, year, chance)
@@ -163,10 +174,19 @@ class WorkWriter:
             elif f"{facet}2" in slots:
                 if facet == "producer":
                     page.add_sentence(_TEXTS.facets["producers"], local)
-            elif facet != "founded" or work.kind == "band":
+            elif facet == "studio" and work.kind == "animated film":
+                page.add_sentence(_TEXTS.facets["drawn"], local)
+            elif self._says_when(work, page, facet):
                 page.add_sentence(_TEXTS.facets[facet], local)
         if self.world.config.words:
             page.lengthen(trivia, lambda: self._words(work, page), self.world.config.words)
+
+    def _says_when(self, work: CreativeWork, page: Page, facet: str) -> bool:
+        """Return whether a facet suits the kind: bands are formed (once), others released."""
+        if facet == "founded":
+            claimed = {prop for prop, _, _ in page.claims}
+            return work.kind == "band" and PROPERTIES["founded"] not in claimed
+        return facet != "released" or work.kind != "band"
 
     def _is_loose(self, chance: Chance) -> bool:
         return chance.percent(self.world.config.mismatch)
@@ -175,7 +195,9 @@ class WorkWriter:
         draw = chance.below(10)
         if draw < 4:
             return "It" if work.kind != "band" else "The band"
-        return _TEXTS.subjects[work.kind] if draw < 8 else self.world.registry.labels[work.entity]
+        label = self.world.registry.labels[work.entity]
+        own = f'"{label}"' if work.kind == "song" else label
+        return _TEXTS.subjects[work.kind] if draw < 8 else own
 
     def _add_quiet(self, work: CreativeWork, page: Page) -> None:
         """Add statements that the summary leaves out, all values of what questions compare."""

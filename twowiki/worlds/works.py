@@ -47,6 +47,8 @@ class _Rules(msgspec.Struct):
 
 _RULES = read_word_list("works", _Rules)
 _ALWAYS_BRACKETED = 90  # per mille
+_PUBLISHERS = ("Publishing", "Books", "Press")
+_FOOD_MAKERS = ("Foods", "Sons", "Brothers", "Works")
 
 
 class Works:
@@ -61,6 +63,7 @@ class Works:
         self.standing = standing
         self.titler = Titler()
         self.bands: list[CreativeWork] = []
+        self._taken: set[tuple[str, str, int, int]] = set()
 
     def build(self) -> list[CreativeWork]:
         """Make them all."""
@@ -107,12 +110,19 @@ class Works:
         home = self.people.country[maker]
         country = chance.below(len(self.countries)) if chance.per_mille(300) else home
         towns = [self.registry.labels[town] for town in self.countries[country].cities]
-        title, town = self.titler.coin(kind, self.tongues[country], towns, chance)
+        for _ in range(10):
+            title, town = self.titler.coin(kind, self.tongues[country], towns, chance)
+            if (kind, title, year, country) not in self._taken:
+                break
+        self._taken.add((kind, title, year, country))
         inside = self.countries[country].cities[towns.index(town)] if town else -1
         entity = self.registry.add(kind, title, waits=True, inside=(inside,) if town else ())
         date = draw_date(year, chance, exact=rule.exact, months=60)
         roles = self._roles(kind, maker, year, chance)
-        return CreativeWork(entity, kind, country, date, chance.pick(_RULES.genres), roles)
+        genre = chance.pick(_RULES.genres)
+        if genre == "musical" and year < 1930:
+            genre = "drama"
+        return CreativeWork(entity, kind, country, date, genre, roles)
 
     def _maker(self, rule: _Rule, makers: list[int], chance: Chance) -> tuple[int, int]:
         """Draw a maker and a year of their working life."""
@@ -146,10 +156,25 @@ class Works:
                 found[self.careers.entity[person]] = None
         return tuple(found)
 
-    def _company(self, kind: str, country: int, year: int, chance: Chance) -> tuple[int, ...]:
-        near = [place for place in self.standing[kind].get(country, ())
-                if 0 < place.founded // 10000 <= year]  # fmt: skip
-        return (chance.pick(near).entity,) if near else ()
+    def _company(
+        self, kind: str, country: int, year: int, chance: Chance, names: tuple[str, ...] = ("",)
+    ) -> tuple[int, ...]:
+        """Draw a company of that time: of the country, or else of another one.
+
+        Args:
+            kind: the kind of company.
+            country: the country's number.
+            year: when it had to exist.
+            chance: to draw from.
+            names: what its name ends in, so that it makes such things.
+        """
+        for lands in ((country,), range(len(self.countries))):
+            fitting = [place for land in lands for place in self.standing[kind].get(land, ())
+                       if 0 < place.founded // 10000 <= year
+                       and self.registry.labels[place.entity].endswith(names)]  # fmt: skip
+            if fitting:
+                return (chance.pick(fitting).entity,)
+        return ()
 
     def _roles(
         self, kind: str, maker: int, year: int, chance: Chance
@@ -180,11 +205,11 @@ class Works:
         elif kind in ("literary work", "written work"):
             roles["author"] = made_by
             roles["editor"] = self._people_at_work(year, 1, chance, "journalist", "historian")
-            roles["publisher"] = self._company("business", home, year, chance)
+            roles["publisher"] = self._company("business", home, year, chance, _PUBLISHERS)
             roles["creator"] = made_by if chance.per_mille(300) else ()
         elif kind == "television program":
             roles["creator"] = made_by
             roles["presenter"] = self._people_at_work(year, 1, chance, "presenter", but=(maker,))
         else:
-            roles["manufacturer"] = self._company("business", home, year, chance)
+            roles["manufacturer"] = self._company("business", home, year, chance, _FOOD_MAKERS)
         return {role: who for role, who in roles.items() if who}
