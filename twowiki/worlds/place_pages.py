@@ -113,11 +113,9 @@ class PlaceWriter:
 
     def _body(self, place: WorldPlace, page: Page, slots: dict[str, Slot]) -> None:
         chance = page.chance
-        claimed = {prop for prop, _, _ in page.claims}
-        stated = [
-            facet for facet, odds in _STATED.items()
-            if chance.per_mille(odds) and (facet != "founded" or PROPERTIES["founded"] not in claimed)
-        ]  # fmt: skip
+        stated = [facet for facet, odds in _STATED.items() if chance.per_mille(odds)]
+        if "founded" in stated and any(prop == PROPERTIES["founded"] for prop, _, _ in page.claims):
+            stated.remove("founded")
         extras = ["trivia"] * chance.weighted((20, 45, 35))
         trivia = _TEXTS.trivia[_TEXTS.trivia_of[place.kind]]
         for facet in chance.shuffled(stated if self.world.config.brief else stated + extras):
