@@ -130,8 +130,7 @@ def _selected(counts: Mapping[str, int]) -> dict[str, int]:
     return {
         "entities with a page": counts["linked"],
         "entities without a page": counts["entities"] - counts["linked"],
-        "pages without an entity, or with an unrendered template": counts["pages"]
-        - counts["linked"],
+        "pages without an entity, or not rendered whole": counts["pages"] - counts["linked"],
         "bare duplicates of people joined": counts["duplicates"],
         "facts of entities with a page": counts.get("subject_facts", 0),
     }

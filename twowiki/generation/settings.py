@@ -15,7 +15,7 @@ from twowiki.generation.faults import CANDIDATE_FAULTS, DRAWN_ONLY
 from twowiki.generation.profiles import Profile, load_profile
 from twowiki.io.arguments import argument, check_values, settings_of, to_dict
 
-GENERATION_VERSION = 5  # counts changes of what the same dumps and seed give
+GENERATION_VERSION = 6  # counts changes of what the same dumps and seed give
 PAPER_MIX = {
     "comparison": 57_989,
     "inference": 7_478,

@@ -150,14 +150,14 @@ def _add_page(
     mentions: Iterable[_Mention],
     found: PageRows,
     *,
-    usable: bool = True,
+    faults: Iterable[str] = (),
 ) -> None:
     if not any(text.strip() for text in sentences):
         found.counts["page without a summary"] += 1
         return
     found.counts["pages"] += 1
-    if not usable:
-        found.counts["page with an unrendered template"] += 1
+    faults = [f"page with {fault}" for fault in faults]
+    found.counts.update(faults)
     norms = [normalize(text) for text in sentences]
     # In one piece: a name that a bad sentence split has cut is still a name on the page.
     whole = f" {' '.join(' '.join(norms).split())} "
@@ -169,7 +169,7 @@ def _add_page(
             normalize(bare_title(title)),
             whole,
             len(sentences),
-            int(usable),
+            int(not faults),
         )
     )
     for sent_id, (text, norm) in enumerate(zip(sentences, norms, strict=True)):
@@ -235,7 +235,7 @@ def _add_element(element: str, found: PageRows) -> bool:
     anchors = [summary.text[start:end] for start, end, _ in summary.links]
     sentences = split_sentences(summary.text, [name, bare_title(name), *anchors])
     mentions = _placed_links(sentences, summary.links)
-    _add_page(int(number[1]), name, sentences, mentions, found, usable=summary.faithful)
+    _add_page(int(number[1]), name, sentences, mentions, found, faults=summary.faults)
     return True
 
 
