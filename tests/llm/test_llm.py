@@ -296,6 +296,44 @@ def test_files_of_batch_services(tmp_path: Path) -> None:
             assert found["joint_em"] == 100.0
 
 
+WRITTEN = "<think>Oru?</think><answer>Brinmoor</answer>"
+FILES: dict[str, Any] = {
+    "texts by id": {"q1": WRITTEN},
+    "records by id": {"q1": {"response": WRITTEN, "tokens": 7}},
+    "samples by id": {"q1": [WRITTEN, "Oru"]},
+    "list under a name": {"samples": [{"id": "q1", "output": WRITTEN}], "model": "m"},
+    "FlashRAG": [{"id": "q1", "golden_answers": ["x"], "output": {"prompt": "?", "pred": WRITTEN}}],
+    "LongBench": [{"_id": "q1", "pred": WRITTEN, "answers": ["x"], "length": 3}],
+    "lm-evaluation-harness": [
+        {"doc_id": 0, "doc": {"_id": "q1"}, "target": "x", "resps": [[WRITTEN]]}
+    ],
+    "HippoRAG": [{"id": "q1", "gold_answers": ["x"], "solution": "Thought: x\nAnswer: Brinmoor"}],
+    "batch service": [{"id": "batch_7", "custom_id": "q1", "response": {"body": {
+        "choices": [{"message": {"content": WRITTEN}}]}}}],
+    "ShareGPT": [{"id": "q1", "conversations": [{"from": "human", "value": "?"},
+                                                {"from": "gpt", "value": WRITTEN}]}],
+    "prompt and completion": [{"id": "q1", "messages": [{"role": "user", "content": "?"}],
+                               "completion": WRITTEN}],
+    "another name": [{"uid": "q1", "answer_generation": WRITTEN, "prompt_tokens": 3}],
+    "answer with tags": [{"id": "q1", "answer": WRITTEN}],
+    "request": [{"request_id": "q1", "outputs": [{"text": WRITTEN}]}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_of_other_tools(name: str, tmp_path: Path) -> None:
+    found = read_llm_outputs(write(tmp_path / "out.json", FILES[name]))
+    assert dict(found.answers) == {"q1": "Brinmoor"}
+
+
+def test_a_number_is_an_id_and_predictions_are_no_outputs(tmp_path: Path) -> None:
+    assert dict(read_llm_outputs([{"id": 7, "output": WRITTEN}]).answers) == {"7": "Brinmoor"}
+    with pytest.raises(DataError, match="Leave --from-llm out"):
+        read_llm_outputs(write(tmp_path / "p.json", {"answer": {"q1": "x"}, "sp": {}}))
+    with pytest.raises(DataError, match="no id"):
+        read_llm_outputs(write(tmp_path / "p.json", {"output": WRITTEN, "prompt": None}))
+
+
 def test_the_last_output_of_an_id_counts() -> None:
     twice = [{"id": "q1", "output": "Oru"}, {"id": "q1", "output": TEXT}]
     report = score(read_llm_outputs(twice), [gold()])
@@ -307,7 +345,7 @@ def test_the_last_output_of_an_id_counts() -> None:
     ("records", "words"),
     [
         ([{"output": "x"}], "no id"),
-        ([{"id": 5, "output": "x"}], "number"),
+        ([{"id": 5.5, "output": "x"}], "number"),
         ([{"id": "q1"}], "no record has a model's text"),
         (["x"], "expected an object"),
     ],

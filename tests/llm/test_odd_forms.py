@@ -134,7 +134,57 @@ ANSWERS = [
     "boxed{Brinmoor}",
     "\\fbox{Brinmoor}",
     "\\framebox{Brinmoor}",
+    "Final answer \u2192 Brinmoor",
+    "answer => Brinmoor",
+    "Hence, final answer is Brinmoor.",
+    "Final Answer: Brinmoor | Confidence: 95",
+    "Final Answer: Brinmoor (confidence: 0.9)",
+    "Answer: Brinmoor [1][2]",
+    "<answer>Brinmoor [Doc 2]</answer>",
+    "**Final answer:** **Brinmoor** (see paragraph 3)",
+    "<answer>Brinmoor<answer>",
+    "<answer> Brinmoor <\\answer>",
+    "answer>Brinmoor</answer>",
+    "\uff1canswer\uff1eBrinmoor\uff1c/answer\uff1e",
+    "< answer >Brinmoor< / answer >",
+    "Answer: Brinmoor<|user|>thanks",
+    "Answer: Brinmoor\n### Instruction:\nnext",
+    "Brinmoor\n\nQuestion: Who was she?\nAnswer: Oru",
+    "Brinmoor\n\nExplanation: her mother lived there.",
+    "Final Result: Brinmoor",
+    "Output: Brinmoor",
+    "[Final Answer] Brinmoor",
+    "**[Answer]** Brinmoor",
+    "\u3010Answer\u3011Brinmoor",
+    "\u300cBrinmoor\u300d",
+    "Action: Finish(Brinmoor)",
+    "\\boxed{\\text{Brinmoor}",
+    "$\\text{Brinmoor}$",
+    "\u2705 **Brinmoor**",
+    "Answer:\u200bBrinmoor",
+    "The final answer is:\n\n**Brinmoor**",
+    '{"answer": "<think>Oru?</think>Brinmoor"}',
+    '{"answer": "<think>Oru?</think><answer>Brinmoor</answer>"}',
 ]
+# a line that goes on: the name, or yes or no, is the answer
+WITH_REASONS = {
+    "The answer is **Brinmoor**, because her mother was born there.": "Brinmoor",
+    "The answer is Brinmoor, since Dessa was born there.": "Brinmoor",
+    "The answer is Brinmoor because she was born there.": "Brinmoor",
+    "Answer: Brinmoor. Dessa Orrel was born there.": "Brinmoor",
+    "Answer: **Brinmoor** - her place of birth": "Brinmoor",
+    "Answer: Yes - both are poets.": "Yes",
+    "Answer: yes (both are poets)": "yes",
+    "So the answer is: no, they were not.": "no",
+    "No. Tavik is a poet.": "No",
+    "Answer: Yes, Giorgio": "Yes, Giorgio",
+    "Answer: No, No, Nanette": "No, No, Nanette",
+    "The answer is Stop! Or My Mom Will Shoot.": "Stop! Or My Mom Will Shoot",
+    "The answer is Situation Hopeless... But Not Serious.": "Situation Hopeless... But Not Serious",
+    "Answer: I Know Who Killed Me": "I Know Who Killed Me",
+    'The answer is "Cav. Orrel".': "Cav. Orrel",
+    "\\boxed{5 \\text{ March } 1907}": "5 March 1907",
+}
 LINES_OF_TRIPLES = [
     "Evidence:\nsubject,relation,object\nTavik Orrel,mother,Dessa Orrel\nDessa Orrel,place of birth,Brinmoor",
     "Evidence:\nsubject | relation | object\nTavik Orrel | mother | Dessa Orrel\nDessa Orrel | place of birth | Brinmoor",
@@ -163,6 +213,17 @@ LINES_OF_TRIPLES = [
     "Triples:\nhead: Tavik Orrel, relation: mother, tail: Dessa Orrel\nhead: Dessa Orrel, relation: place of birth, tail: Brinmoor",
     "Triples:\n(s=Tavik Orrel, r=mother, o=Dessa Orrel)\n(s=Dessa Orrel, r=place of birth, o=Brinmoor)",
     "Triples:\n| Subject | Relation | Object |\n| :-- | :-- | :-- |\n| Tavik Orrel | mother | Dessa Orrel |\n| Dessa Orrel | place of birth | Brinmoor |",
+    "Triples:\n`Tavik Orrel` \u2014 `mother` \u2014 `Dessa Orrel`\n`Dessa Orrel` \u2014 `place of birth` \u2014 `Brinmoor`",
+    "Triples:\n\u27e8Tavik Orrel, mother, Dessa Orrel\u27e9\n\u27e8Dessa Orrel, place of birth, Brinmoor\u27e9",
+    "Triples:\nTavik Orrel >> mother >> Dessa Orrel\nDessa Orrel : place of birth : Brinmoor",
+    "Triples:\n(Tavik Orrel)-[:MOTHER]->(Dessa Orrel)\n(Dessa Orrel)-[:PLACE_OF_BIRTH]->(Brinmoor)",
+    "Triples:\nT1: (Tavik Orrel, mother, Dessa Orrel)\n(2) (Dessa Orrel, place of birth, Brinmoor)",
+    "Triples:\nTavik Orrel [mother] Dessa Orrel\nDessa Orrel [place of birth] Brinmoor",
+    "Evidence:\n- Tavik Orrel's mother is Dessa Orrel.\n- The place of birth of Dessa Orrel is Brinmoor.",
+    "Triples:\n1. Subject: Tavik Orrel\n   Relation: mother\n   Object: Dessa Orrel\n2. Subject: Dessa Orrel\n   Relation: place of birth\n   Object: Brinmoor",
+    '{"triples": [["Tavik Orrel", "mother", "Dessa Orrel", 0.9], [2, "Dessa Orrel", "place of birth", "Brinmoor"]]}',
+    '{"evidences": {"subjects": ["Tavik Orrel", "Dessa Orrel"], "relations": ["mother", "place of birth"], "objects": ["Dessa Orrel", "Brinmoor"]}}',
+    '{"evidence": {"triples": [["Tavik Orrel", "mother", "Dessa Orrel"], ["Dessa Orrel", "place of birth", "Brinmoor"]]}}',
     "Triples:\nTavik Orrel \u279c mother \u279c Dessa Orrel\nDessa Orrel \u279c place of birth \u279c Brinmoor",
     "Triples:\nTavik Orrel \u2192 [mother] \u2192 Dessa Orrel\nDessa Orrel \u2192 [place of birth] \u2192 Brinmoor",
 ]
@@ -175,6 +236,11 @@ LINES_OF_FACTS = [
     "Tavik Orrel: 0; Dessa Orrel: 1",
     "\n- Paragraph: Tavik Orrel | Sentence: 0\n- Paragraph: Dessa Orrel | Sentence: 1",
     "\n[1] Tavik Orrel, sentence 0\n[2] Dessa Orrel, sentence 1",
+    "\n- Paragraph 3: Tavik Orrel, sentence 0\n- Doc 2(Title: Dessa Orrel), sentence 1",
+    '\n- Paragraph "Tavik Orrel", sentence 0\n- Paragraph "Dessa Orrel", sentence 1',
+    "\n1. Title: Tavik Orrel\n   Sentence: 0\n2. Title: Dessa Orrel\n   Sentence: 1",
+    "'Tavik Orrel' 0; 'Dessa Orrel' 1",
+    "\nS0 of Tavik Orrel\nTavik Orrel | 0 | He was a runner.\nDessa Orrel / 1",
     '\n- "Tavik Orrel" (sentence 0): "Tavik Orrel was a runner, the son of Dessa Orrel."\n- "Dessa Orrel" (sentence 1): "She was born in Brinmoor."',
     "\n- Tavik Orrel, sentence 0: Tavik Orrel was a runner.\n- Dessa Orrel, sentence 1: She was born in Brinmoor.",
     "\n- Tavik Orrel[0] - Tavik Orrel was a runner\n- Dessa Orrel[1] - She was born",
@@ -203,6 +269,27 @@ def test_an_answer_in_an_odd_form(text: str) -> None:
     found = parse_llm_output(text)
     assert (found.answer, found.unread) == ("Brinmoor", ())
     assert parse_science_answer(text) == "Brinmoor"
+
+
+@pytest.mark.parametrize("text", WITH_REASONS)
+def test_a_line_that_goes_on_gives_its_answer(text: str) -> None:
+    found = parse_llm_output(text)
+    assert (found.answer, found.unread) == (WITH_REASONS[text], ())
+
+
+def test_an_answer_to_a_science_question_keeps_its_reason() -> None:
+    text = "No, because it is not contagious."
+    assert parse_science_answer(f"Answer: {text}") == text[:-1]
+
+
+def test_sections_of_one_line() -> None:
+    found = parse_llm_output(
+        "Answer: Brinmoor || Supporting facts: Tavik Orrel, 0; Dessa Orrel, 1 || Evidence: "
+        "Tavik Orrel, mother, Dessa Orrel; Dessa Orrel, place of birth, Brinmoor"
+    )
+    assert (found.answer, found.unread) == ("Brinmoor", ())
+    assert found.facts == [tuple(fact) for fact in FACTS]
+    assert found.triples == [tuple(triple) for triple in TRIPLES]
 
 
 @pytest.mark.parametrize("text", LINES_OF_TRIPLES)

@@ -26,15 +26,38 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _INTRODUCTION = re.compile(
-    r"(?:so |thus |therefore |hence )?,?\s*(?:the |my |final |short |correct )*answer"
+    r"^(?:so |thus |therefore |hence )?,?\s*(?:the |my |final |short |correct )*answer"
     r"(?: is\s*[:\-]?\s+(?:that )?|\s*[:\uff1a=]\s*)(?=\S)",
     re.IGNORECASE,
 )
 _AFTER = re.compile(
-    r"\s+\(?(?:\*\*)?(?:Explanation|Reasoning|Confidence|Rationale|Justification)\s*:.*",
+    r"\s+(?:[|;,/\u2013\u2014-]\s+)?[(\[]?(?:\*\*)?(?:(?:Brief |Short )?(?:Explanation"
+    r"|Reasoning|Rationale|Justification)|[Cc]onfidence(?: (?:level|score))?)\s*(?:\*\*)?[:=].*",
     re.DOTALL,
 )
-_SENTENCE_END = re.compile(r"(\S+?)[\"'*`)\u201d]*[.!?](?=\s+([A-Z]\w*)|\s*$)")
+_SOURCE = r"(?:doc(?:ument)?|passage|paragraph|source|ref(?:erence)?|sentence|context|citation)s?"
+_CITED = re.compile(
+    rf"(?<=\S)\s*(?:\[(?:\^?\d{{1,2}}(?:\s?[,;\u2013-]\s?\^?\d{{1,2}}){{0,9}}"
+    rf"|{_SOURCE}\s*[:#]?\s*\d[^\[\]]{{0,30}})\]|\u3010[^\u3010\u3011]{{1,30}}\u3011"
+    rf"|\((?:{_SOURCE}\s*[:#]?\s*\d{{1,2}}|see |cf\.|source: |according to "
+    r"|as (?:stated|mentioned) )[^()]{0,80}\))+(?=\.?$)",
+    re.IGNORECASE,
+)
+_EMPHASIZED = re.compile(
+    r"(?P<mark>\*\*|__|`)(?P<name>[^*`]{1,200}?)(?P=mark)(?=[.!](?:\s|$)|,?\s(?:because|since|as|who"
+    r"|which|where|whose|while)\b|\s\(|\s[-\u2013\u2014]\s)"
+)
+_YES_NO = re.compile(
+    r"(?P<name>(?i:yes|no))\b(?:,\s+(?=[a-z]|(?:Both|They|The|He|She|It|Neither|Only)\b)|\s+because\b"
+    r"|(?:[.;:!]|\s?[\u2013\u2014]|\s-)\s*(?=\S+(?:\s+\S+){2})|\s\((?=(?:both|they|the|neither|he|she)\b))",
+)
+_STATED = re.compile(  # what a sentence says, and hardly a name
+    r"\b(?:is|was|are|were|has|had|have|did|does|born|died|directed|wrote|produced|founded|states?"
+    r"|says|mentions?|shows?|indicates?|lived|married|worked)\b"
+)
+_REASON = re.compile(r",\s(?:because|since|as|who|which|where|whose|while|whereas)\s|\sbecause\s")
+_SENTENCE_END = re.compile(r"(\S+?)[\"'*`)\u201d]*([.!?])(?=\s+([A-Z]\w*)|\s*$)")
+_QUOTED = re.compile(r"(\*\*|[\"`])[^*\"`\n]{1,200}\1|\u201c[^\u201d\n]{1,200}\u201d")
 _ABBREVIATED = re.compile(
     r"(?:[^\W\d]|(?:\w\.)+\w|St|Mt|Ft|Mrs?|Ms|Dr|Jr|Sr|Lt|Gen|Col|Capt|Prof|Rev|Hon|Sgt|Maj|No|vs|Inc"
     r"|Co|Ltd|Bros|Esq)"
@@ -43,6 +66,19 @@ _OPENERS = {"She", "He", "It", "They", "The", "This", "That", "His", "Her", "Its
             "Since", "I", "We", "So", "In", "According", "Both", "Their", "However"}  # fmt: skip
 _STOP = re.compile(r"(?<=[\w)\]\"'*]{2})\.$")
 _LATEX = re.compile(r"\\([&%$#_{} ])")
+_TEXT_IN_MATH = re.compile(
+    r"\\(?:text|textbf|textit|mathrm|mathbf|textrm|emph|mbox)\s*\{([^{}]*)\}"
+)
+_INVISIBLE = dict.fromkeys((0x200B, 0x2060, 0xFEFF))
+_QUOTES = (
+    '""',
+    "''",
+    "\u201c\u201d",
+    "\u2018\u2019",
+    "\u300c\u300d",
+    "\u300a\u300b",
+    "\u00ab\u00bb",
+)
 _LEFT_OVER = re.compile(
     r"</?[A-Za-z|][\w|:.\-]{0,30}[^<>]{0,60}>|\\(?:boxed|text|mathrm|begin)|```|\*\*\S|\{\s*[\"']"
     r"|\[/[A-Za-z]+\]|^\s*[\[{]|\x00"
@@ -55,8 +91,7 @@ def answer_of_value(value: Any) -> str | None:
         return "yes" if value else "no"
     if isinstance(value, str):
         text = value.strip()
-        marked = (text.startswith("<") and "</" in text) or "boxed" in text
-        return plain_answer(text) if marked else text
+        return plain_answer(text) if is_marked(text) else text
     if isinstance(value, int | float):
         return str(value)
     if isinstance(value, Mapping):
@@ -71,9 +106,15 @@ def answer_of_value(value: Any) -> str | None:
     return None
 
 
+def is_marked(text: str) -> bool:
+    """Return whether a text has marks of its own around the answer: tags, a box."""
+    return ("<" in text and "</" in text) or "boxed" in text
+
+
 def plain_answer(text: str) -> str | None:
     """Return an answer written as text without what stands around it; None if nothing is left."""
-    text = " ".join((html.unescape(text) if "&" in text else text).split()).lstrip(":\uff1a ")
+    text = (html.unescape(text) if "&" in text else text).translate(_INVISIBLE)
+    text = " ".join(text.split()).lstrip(":\uff1a ")
     for _ in range(_DEEPEST if len(text) < _LONGEST else 0):
         before = text
         box = last_box(text)
@@ -81,13 +122,15 @@ def plain_answer(text: str) -> str | None:
         for wrap in _WRAPS:
             match = wrap.fullmatch(text)
             text = match[2].strip() if match and match[1] not in match[2] else text
-        text = _AFTER.sub("", _INTRODUCTION.sub("", text, count=1) if box is None else text)
-        if len(text) > 1 and text[0] + text[-1] in ('""', "''", "\u201c\u201d", "\u2018\u2019"):
+        text = _AFTER.sub("", _INTRODUCTION.sub("", text) if box is None else text)
+        text = _CITED.sub("", text)
+        if len(text) > 1 and text[0] + text[-1] in _QUOTES:
             text = text[1:-1].strip() if text.count(text[0]) <= 2 else text
         text = _STOP.sub("", text)
         if text == before:
             break
-    text = _LATEX.sub(r"\1", text.replace("~", " ") if "\\" in text else text).strip()
+    if "\\" in text:
+        text = _LATEX.sub(r"\1", without_math(text).replace("~", " ")).strip()
     if not text.strip("*_`.\"' ") or _PLACEHOLDER.fullmatch(text):
         return None
     if text.endswith(")") and text.count(")") > text.count("("):
@@ -95,12 +138,40 @@ def plain_answer(text: str) -> str | None:
     return text
 
 
+def without_math(text: str) -> str:
+    r"""Return a text without the marks of text in formulas: `March` of `\text{March}`."""
+    return " ".join(_TEXT_IN_MATH.sub(r"\1", text).split())
+
+
 def first_sentence(text: str) -> str:
     """Return a statement up to the end of its sentence: `Brinmoor` of `Brinmoor. She was ...`."""
-    for match in _SENTENCE_END.finditer(text):
-        if match[2] in _OPENERS or not _ABBREVIATED.fullmatch(match[1].strip("*\"'`(\u201c")):
+    quoted = _QUOTED.match(text)
+    for match in _SENTENCE_END.finditer(text, quoted.end() - 1 if quoted else 0):
+        last, sign, word = match.groups()
+        ends = word is None or (sign == "." and last[-1:] != ".")  # no name: `Stop! Or My Mom`
+        if word in _OPENERS or (ends and not _ABBREVIATED.fullmatch(last.strip("*\"'`(\u201c"))):
             return text[: match.end() - 1].strip()
     return text.strip()
+
+
+def without_reason(answer: str) -> str:
+    """Return the name, date, or yes or no that a line states, without why it is right.
+
+    A line has no mark where the answer ends, but `Brinmoor, where she was born.` goes on with a
+    clause, and `Yes, both are poets.` with a sentence.
+    """
+    emphasized = _EMPHASIZED.match(answer)
+    if emphasized:
+        return emphasized["name"].strip()
+    decided = _YES_NO.match(answer)
+    if decided:
+        return decided["name"]
+    reason = _REASON.search(answer)
+    if reason and (answer[:1].isupper() or answer[:1].isdigit()):
+        answer = answer[: reason.start()]
+    sentence = first_sentence(answer)
+    goes_on = not sentence.endswith(".") and _STATED.search(answer, len(sentence))
+    return _STOP.sub("", sentence if goes_on else answer)
 
 
 def is_odd(answer: str) -> bool:
@@ -115,6 +186,8 @@ def boxes(text: str) -> list[tuple[int, int, str]]:
         end = bracket_end(text, match.end())
         if end is not None:
             found.append((match.start(), end, text[match.end() + 1 : end - 1]))
+        elif inner := _TEXT_IN_MATH.match(text, match.end() + 1):  # its own brace is missing
+            found.append((match.start(), inner.end(), inner[0]))
     return found
 
 

@@ -23,19 +23,20 @@ from twowiki.llm.entry_lines import (
 _MOST = 1000  # entries of one part
 _TITLES = ("title", "paragraph_title", "page_title", "document_title", "doc_title", "paragraph",
            "document", "doc", "page", "passage", "article", "source", "section", "entity",
-           "name")  # fmt: skip
+           "name", "titles")  # fmt: skip
 _INDICES = ("sent_id", "sentence_id", "sentence_index", "sent_idx", "sentence_idx", "sent_index",
             "sentence_number", "sentence_num", "sentence_no", "sent_ids", "sentence_ids",
             "sentence_indices", "sentences", "sentence", "sents", "sent", "indices", "index", "idx",
             "number", "line", "position", "id", "ids")  # fmt: skip
 _SUBJECTS = ("subject", "subj", "sub", "head", "head_entity", "subject_entity", "s", "h", "source",
              "from", "start", "entity1", "entity_1", "e1", "node1", "node_1", "arg1", "src",
-             "fact")  # fmt: skip
+             "fact", "subjects", "heads")  # fmt: skip
 _RELATIONS = ("relation", "predicate", "relationship", "property", "rel", "pred", "edge", "r", "p",
-              "relation_type", "type", "label", "link", "verb")  # fmt: skip
+              "relation_type", "type", "label", "link", "verb", "relations",
+              "predicates")  # fmt: skip
 _OBJECTS = ("object", "obj", "tail", "tail_entity", "object_entity", "o", "t", "target", "to",
             "end", "entity2", "entity_2", "e2", "node2", "node_2", "arg2", "tgt", "dst", "entity",
-            "value")  # fmt: skip
+            "value", "objects", "tails")  # fmt: skip
 _TEXTS = ("name", "text", "value", "label", "title", "answer")
 
 
@@ -141,7 +142,11 @@ def _triples(entry: Any) -> list[PartEntry] | None:
         return triple_of_line(entry)
     if isinstance(entry, Mapping):
         return _triples_of_mapping(entry)
-    if not isinstance(entry, list | tuple) or len(entry) != 3:
+    if not isinstance(entry, list | tuple):
+        return None
+    if len(entry) == 4:  # with how sure the model is, or with a number of its own
+        entry = entry[:3] if _is_number(entry[3]) else entry[1:] if _is_number(entry[0]) else ()
+    if len(entry) != 3:
         return None
     if all(isinstance(part, str) and triple_of_line(part) for part in entry):
         return None  # a list of three triples in text
@@ -198,6 +203,10 @@ def _zipped(*columns: Any, reader: _Reader) -> list[PartEntry] | None:
 
 def _holds(value: Any) -> bool:
     return isinstance(value, list | tuple)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _texts(value: Any) -> list[str]:

@@ -17,20 +17,28 @@ from twowiki.llm.lenient_json import read_json
 PartEntry = tuple[Any, ...]
 _LONGEST_LINE = 500
 _MOST_LINES = 500
+_ANGLES = {ord(odd): plain for odd, plain in zip("\u27e8\u3008\u27e9\u3009", "<<>>", strict=True)}
 _MOST_WORDS = 12  # of a name in a line that only commas divide
 _KNOWN = {*RELATIONS.values()}.union(*(rule.word.split("/") for rule in RULES))
 _SQUASHED = {re.sub("[^a-z]", "", name): name for name in _KNOWN}
-_BULLET = re.compile(r"^\s*(?:[-*+\u2022\u2013\u25e6]|\d{1,3}[.)]|\[\d{1,3}\](?=\s+[^\W\d]))\s+")
+_BULLET = re.compile(r"^\s*(?:[-*+\u2022\u2013\u25e6]|\d{1,3}[.)]|\(\d{1,2}\)"
+                     r"|\[\d{1,3}\](?=\s+[^\W\d]))\s+")  # fmt: skip
 _LABEL = re.compile(
     r"^(?:(?:supporting[ _])?(?:fact|sentence|triple|triplet|evidence|hop|step|source|citation)"
-    r"[ _]?#?\d{0,3})\s*[:\uff1a]\s*(?=\S)",
+    r"[ _]?#?\d{0,3}|t\d{1,2})\s*[:\uff1a]\s*(?=\S)",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(
+    r"^\[?(?:(?:paragraph|passage|doc(?:ument)?|article|page|title)\s*(?:[\[(]?#?\d{1,3}[\])]?\s*[:.\u2013-]?\s*"
+    r"(?:\(?title\s*:?\s*)?|:\s*|(?=[\"'\u201c*\[`])))(?=[\"'\u201c*`]|[^\W\d])",
     re.IGNORECASE,
 )
 _SENT = r"(?:sentences?|sent(?:ence)?[_ ]?(?:ids?|idx|index|no)?|s|idx|index|line|no|number)"
 _FACT_START = (
-    r"^(?P<title>.+?)\s*(?:(?:::|->|\u2192|[,;:|#@_\t\u2013\u2014-])\s*"
+    r"^(?P<title>.+?)\s*(?:(?:::|->|\u2192|\s/\s|[,;:|#@_\t\u2013\u2014-])\s*"
     rf"(?:\[|\()?\s*(?:{_SENT}\s*[.:=#]?)?\s*#?"
-    rf"|[\[(]\s*(?:{_SENT}\s*[.:=#]?)?\s*#?|\s{_SENT}\s*[.:=#]?\s*#?)\s*[\"']?"
+    rf"|[\[(]\s*(?:{_SENT}\s*[.:=#]?)?\s*#?|\s{_SENT}\s*[.:=#]?\s*#?|(?<=[\"'\u201d*`])\s+)"
+    r"\s*[\"']?"
     r"(?P<indices>\d{1,3}(?:\s*(?:,|&|and|\]\s*,?\s*\[)\s*\d{1,3}){0,20})[\"']?\s*[\])}]{0,2}"
     r"[\s.,;\])]*"
 )
@@ -39,9 +47,11 @@ _FACT_WITH_TEXT = re.compile(
     _FACT_START + r"(?:[:\u2013\u2014-]\s*[\"'\u201c]|:\s+|\s[-\u2013\u2014]\s+).*$", re.IGNORECASE
 )
 _OF = re.compile(
-    r"^(?:sentence|sent\.?)\s*#?(?P<indices>\d{1,3})\s*(?:of|in|from)\s+(?P<title>.+)$",
+    r"^(?:sentence|sent\.?|s)\s*#?(?P<indices>\d{1,3})\s*(?:of|in|from)\s+(?P<title>.+)$",
     re.IGNORECASE,
 )
+_RANGE = re.compile(r"(\bsentences?\s+)(\d{1,3})\s*[-\u2013]\s*(\d{1,3})\b", re.IGNORECASE)
+_ROW = re.compile(r"[^|]+\|\s*\d{1,3}\s*\|[^|]+$")
 _NAMED_FACT = re.compile(
     r"^\W{0,3}(?:title|paragraph|document|page)\W{0,3}[:=]\s*(?P<title>.+?)\s*[,;|/]\s*\W{0,2}"
     rf"{_SENT}\W{{0,3}}[:=]\s*(?P<indices>\d{{1,3}})\W*$",
@@ -54,8 +64,8 @@ _NAMED_TRIPLE = re.compile(
     re.IGNORECASE,
 )
 _EDGE = re.compile(
-    r"^\(?(?P<s>.+?)\)?\s*[-\u2013\u2014]{1,3}\s*\[\s*:?(?P<r>[^\]]+)\]\s*[-\u2013\u2014]{1,3}>?\s*"
-    r"\(?(?P<o>.+?)\)?$"
+    r"^(?P<s>.+?)\s*[-\u2013\u2014]{1,3}\s*\[\s*:?(?P<r>[^\]]+)\]\s*[-\u2013\u2014]{1,3}>?\s*"
+    r"(?P<o>.+)$"
 )
 _DASHED = re.compile(
     r"^(?P<s>.+?)\s+(?:--+|\u2014)\s*(?P<r>[^->\u2014]+?)\s*(?:--+>|\u2014?[>\u2192])\s*(?P<o>.+)$"
@@ -70,7 +80,17 @@ _GRAPHVIZ = re.compile(
 )
 _THREE = re.compile(r"^(?:<([^<>]+)>\s*<([^<>]+)>\s*<([^<>]+)>"
                     r"|\[([^\[\]]+)\]\s*\[([^\[\]]+)\]\s*\[([^\[\]]+)\])\s*\.?$")  # fmt: skip
+_POSSESSIVE = re.compile(
+    r"^(?P<s>[^.:;|]+?)['\u2019]s? (?P<r>[a-z]+(?: [a-z]+){0,2}) (?:is|was) (?P<o>[^.:;|]+\.?)$"
+)
+_OF_WHOM = re.compile(
+    r"^The (?P<r>[a-z]+(?: [a-z]+){0,2}) of (?P<s>[^.:;|]+?) (?:is|was) (?P<o>[^.:;|]+\.?)$"
+)
+_BETWEEN = re.compile(r"^(?P<s>.*[\w)\]\"'.!?])\s+\[(?P<r>[^\[\]]+)\]\s+(?P<o>[\w(\"'].*)$")
 _PREDICATE = re.compile(r"^(?P<r>[A-Za-z][A-Za-z_ ]{1,40})\((?P<rest>.+)\)\.?$")
+_ANY_SEPARATOR = re.compile(
+    r"[\t<|>\u2192\u27f6\u21d2\u279c\u2794\u27a1:;\uff1b,\uff0c\u3001\u2013\u2014/-]"
+)
 _SEPARATORS = tuple(
     re.compile(rf"\s*(?:{mark})\s*")
     for mark in (
@@ -82,12 +102,12 @@ _SEPARATORS = tuple(
             "::",
             r"[;\uff1b]",
         ),
-        *(r"[,\uff0c\u3001](?=\s*\S)", r"\s[-\u2013\u2014]\s", r"\s/\s"),
+        *(r"[,\uff0c\u3001](?=\s*\S)", r"\s[-\u2013\u2014]\s", r"\s/\s", r">>", r"\s:\s"),
     )
 )
 _CHAINS, _COMMAS = _SEPARATORS[3], _SEPARATORS[6]
 _FIELD = re.compile(
-    r"^\s*(?P<bullet>[-*\u2022]\s+)?[\"'*_`]{0,3}(?P<name>title|paragraph|document|page|sent_?id|sentence"
+    r"^\s*(?P<bullet>(?:[-*\u2022]|\d{1,3}[.)])\s+)?[\"'*_`]{0,3}(?P<name>title|paragraph|document|page|sent_?id|sentence"
     r"(?:[ _]?(?:id|index|number))?|index|subject|subj|head|relation(?:ship)?|predicate|property"
     r"|object|obj|tail)[\"'*_`]{0,3}\s*[:=][*_ \t]*(?P<value>.+?)[\s,]*$",
     re.IGNORECASE,
@@ -200,18 +220,27 @@ def fact_of_line(line: str) -> list[PartEntry] | None:
     """Return the supporting sentences of a line (`Title, 0`, `Title [0]`, ...)."""
     if len(line) > _LONGEST_LINE:
         return None
-    text = _plain(line)
+    text = _RANGE.sub(_listed, _plain(line))
     text = text[1:-1] if text[:1] + text[-1:] == "<>" else text
-    if text.startswith("|") or text.endswith("|"):
+    if text.startswith("|") or text.endswith("|") or _ROW.match(text):
         text = _cells(text)
-    for plain in dict.fromkeys((text, _LABEL.sub("", text))):
+    unlabeled = _LABEL.sub("", text)
+    for plain in dict.fromkeys((_PLACE.sub("", unlabeled), text, unlabeled)):
         patterns = (_NAMED_FACT, _OF, _FACT, _FACT_WITH_TEXT)
         match = next(filter(None, (pattern.match(plain) for pattern in patterns)), None)
         if match:
             title = _LABEL.sub("", unwrapped(match["title"]))
+            title = title[:-1] if title.count(")") > title.count("(") else title
             numbers = [int(number) for number in re.findall(r"\d+", match["indices"])]
             return [(unwrapped(title), number) for number in numbers] if title else None
     return None
+
+
+def _listed(match: re.Match[str]) -> str:
+    """Return a range of sentences as their numbers: `sentences 0-2` is `sentences 0, 1, 2`."""
+    first, last = int(match[2]), int(match[3])
+    numbers = range(first, min(last, first + 20) + 1)
+    return match[1] + ", ".join(map(str, numbers)) if numbers else match[0]
 
 
 def _cells(text: str) -> str:
@@ -233,10 +262,10 @@ def triple_of_line(line: str) -> list[PartEntry] | None:
         match = _NAMED_TRIPLE.match(plain.strip("(){}[]")) or _THREE.match(plain)
         if match:
             return [tuple(unwrapped(part) for part in match.groups() if part is not None)]
-        patterns = (_GRAPHVIZ, _MERMAID, _EDGE, _DASHED)
-        match = next(filter(None, (pattern.match(plain) for pattern in patterns)), None)
-        if match:
-            return [tuple(unwrapped(match[name]) for name in ("s", "r", "o"))]
+        if edge := _edge(plain):
+            return [edge]
+    if stated := _statement(unlabeled):
+        return [stated]
     match = _PREDICATE.match(unlabeled)
     if match and (relation := _SQUASHED.get(re.sub("[^a-z]", "", match["r"].lower()))):
         parts = re.split(r"\s*,\s+", match["rest"])
@@ -246,9 +275,33 @@ def triple_of_line(line: str) -> list[PartEntry] | None:
     return _separated(inner, bare=bare)
 
 
+def _edge(text: str) -> PartEntry | None:
+    """Return the triple of an edge as graphs are written: `(s)-[r]->(o)`, `s --r--> o`."""
+    if not any(mark in text for mark in ("[", "->", "--", "\u2014", ">|")):
+        return None
+    patterns = (_GRAPHVIZ, _MERMAID, _EDGE, _DASHED)
+    match = next(filter(None, (pattern.match(text) for pattern in patterns)), None)
+    if match is None:
+        return None
+    relation = unwrapped(match["r"])
+    if relation.isupper() or "_" in relation:
+        relation = _SQUASHED.get(re.sub("[^a-z]", "", relation.lower()), relation)
+    return unwrapped(match["s"]), relation, unwrapped(match["o"])
+
+
+def _statement(text: str) -> PartEntry | None:
+    """Return the triple of a statement with a relation of the data set: `X's mother is Y.`"""
+    patterns = (_POSSESSIVE, _OF_WHOM) if " is " in text or " was " in text else ()
+    patterns = (_BETWEEN,) if " [" in text else patterns
+    match = next(filter(None, (pattern.match(text) for pattern in patterns)), None)
+    if match is None or match["r"].lower() not in _KNOWN:
+        return None
+    return unwrapped(match["s"]), match["r"].lower(), unwrapped(match["o"].rstrip("."))
+
+
 def _separated(text: str, *, bare: bool) -> list[PartEntry] | None:
     """Return the triples of a text at the first separator that gives three parts, or a chain."""
-    for separator in _SEPARATORS:
+    for separator in _SEPARATORS if _ANY_SEPARATOR.search(text) else ():
         parts = separator.split(text)
         if len(parts) < 3 or not all(part.strip() for part in parts):
             continue
@@ -280,7 +333,7 @@ def unwrapped(text: str, quotes: str = "\"'`", brackets: str = "([{") -> str:
     """Drop marks around a text, but not those of a name: `(500) Days`, `Say "Farewell"`."""
     before = None
     while before != text and text:
-        before, text = text, text.strip(" \t*_")
+        before, text = text, text.strip(" \t*_`")
         first, last = text[:1], text[-1:]
         if first and first in quotes and first == last and len(text) > 1:
             doubled = text.startswith(2 * first) or text.endswith(2 * first)
@@ -310,4 +363,5 @@ def _partner(text: str) -> int:
 
 def _plain(line: str) -> str:
     """Drop a bullet and emphasis from a line."""
+    line = line.translate(_ANGLES)
     return _BULLET.sub("", line).strip().rstrip(",;# ").strip("*`").strip()

@@ -43,6 +43,16 @@ _END_OF_TURN = re.compile(
     r"<\|im_end\|>|<\|eot_id\|>|<end_of_turn>|<turn\|>|<\|(?:user|User)\|>|<\|end\|>|<\|return\|>"
     r"|<\|END_RESPONSE\|>|<\uff5cend\u2581of\u2581sentence\uff5c>|<\|endoftext\|>|<\|end_of_text\|>"
 )
+_USER_TURN = re.compile(
+    r"<\|im_start\|>\s*user\b|<\|start_header_id\|>\s*user\b|<\|(?:user|User)\|>|<\uff5cUser\uff5c>"
+    r"|<start_of_turn>\s*user\b|\[INST\]|^#{2,3} (?:Instruction|User|Human|Input)\s*:?\s*$",
+    re.MULTILINE,
+)
+_ODD_TAG = re.compile(
+    r"[<\uff1c]\s{0,2}(/?)\s{0,2}((?:final[_ ]?|short[_ ]?)?answer|think|thinking"
+    r"|search|information)\s{0,2}[>\uff1e]",
+    re.IGNORECASE,
+)
 _CONTROL = re.compile(
     r"<\|(?:im_start|im_end|eot_id|endoftext|end_of_text|begin_of_text|return|end|start|call"
     r"|message|python_tag|eom_id|END_RESPONSE|START_RESPONSE|turn)\|?>|</?s>|<(?:bos|eos|pad|unk)>"
@@ -79,6 +89,8 @@ _LONGEST = 200_000  # characters, the last ones, that may hold the final answer
 
 def final_text(text: str) -> str:
     """Return the part of a model's output that may hold its final answer."""
+    if "\uff1c" in text or "< " in text or " >" in text:
+        text = _ODD_TAG.sub(r"<\1\2>", text)
     if "<|channel|>" in text:
         text = _final_channel(text)
     elif text.lstrip().startswith(("analysis", "commentary")) and "assistant" in text:
@@ -120,4 +132,5 @@ def _last_turn(text: str) -> str:
         kept = _END_OF_TURN.split(turn)[0]
         if kept.strip():
             return kept
-    return text
+    own = _USER_TURN.split(text)[0]  # a reply that goes on with a turn of the user
+    return own if own.strip() else text

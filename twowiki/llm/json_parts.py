@@ -14,6 +14,7 @@ _DEEPEST = 6
 _CALLEE = ("name", "action", "tool", "function", "tool_name", "action_name", "recipient_name")
 _ARGUMENTS = ("arguments", "args", "action_input", "parameters", "input", "params", "kwargs",
               "tool_input", "action_args")  # fmt: skip
+_CLEAR = ((FACTS, 3), (TRIPLES, 3))  # parts with a clear name
 _ASIDE = {"context", "paragraphs", "documents", "question", "thought", "thoughts", "reasoning",
           "steps", "search_results", "query", "example", "schema"}  # fmt: skip
 
@@ -67,7 +68,7 @@ def _look_inside(value: Mapping[Any, Any], parts: Parts, depth: int) -> None:
     if depth >= _DEEPEST:
         return
     for name, entry in value.items():
-        if part_of(name) is not None or plain_name(name) in _ASIDE:
+        if plain_name(name) in _ASIDE or (part_of(name) is not None and not _holds_parts(entry)):
             continue
         if isinstance(entry, str) and entry.lstrip()[:1] == "{":
             found = read_json(entry.lstrip())
@@ -80,8 +81,17 @@ def _look_inside(value: Mapping[Any, Any], parts: Parts, depth: int) -> None:
         elif isinstance(entry, list):
             inner = parts_of_entries(entry)
         for part, found_part in inner.items():
-            if part not in parts or parts[part][1] < min(found_part[1], 1):
+            holder = part in parts and parts[part][0] is entry
+            if part not in parts or holder or parts[part][1] < min(found_part[1], 1):
                 parts[part] = found_part
+
+
+def _holds_parts(entry: Any) -> bool:
+    """Return whether an object under the name of a part holds parts by their names."""
+    return isinstance(entry, Mapping) and any(
+        part_of(name) in _CLEAR and isinstance(value, list | Mapping)
+        for name, value in entry.items()
+    )
 
 
 def _sorted_by_shape(parts: Parts) -> Parts:

@@ -1,10 +1,9 @@
 """Files of raw model outputs as predictions: `twowiki score --from-llm answers.jsonl GOLD`.
 
-In: JSON lines (or an array) of `{"id": ..., "output": "raw text"}`; the names `text`, `response`,
-`completion`, `generated_text`, `content` and the files of batch services (`custom_id`,
-`response.body.choices`) are accepted too. Out: a `PredictionSet` whose notes count the outputs by
-the form they were parsed in, and those that could not be parsed. Records without an id, and files
-without any text, are refused.
+In: JSON lines (or an array) of `{"id": ..., "output": "raw text"}`, and the other files that
+`llm/output_records` names. Out: a `PredictionSet` whose notes count the outputs by the form they
+were parsed in, and those that could not be parsed. Records without an id, and files without any
+text, are refused.
 """
 
 from __future__ import annotations
@@ -16,34 +15,25 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from twowiki.data.fields import json_type
 from twowiki.errors import DataError
 from twowiki.io.records import DataSource, read_values
 from twowiki.llm.answers import is_odd
+from twowiki.llm.output_records import RECORD_FORM, read_record, records_of
 from twowiki.llm.parsing import (
     MARKUP,
     UNPARSED,
     ParsedOutput,
-    last_message,
     parse_llm_output,
     parse_science_answer,
 )
 from twowiki.metric.gold import IN_MEMORY
 from twowiki.metric.predictions import PredictionSet
 
-ID_NAMES = ("id", "_id", "custom_id", "qid", "question_id")
-TEXT_NAMES = ("output", "messages", "text", "response", "completion", "generated_text", "content",
-              "message", "model_output", "raw", "body", "choices", "generation", "prediction",
-              "outputs", "output_text", "result", "candidates", "parts")  # fmt: skip
-_ASIDE = ("reasoning", "thinking", "redacted_thinking")  # types of what is no answer
 _UNREAD = {
     "supporting_facts": "with supporting sentences that could not be read",
     "evidences": "with triples that could not be read",
     MARKUP: "oddly read, with mark-up left in the answer",
 }
-_FORMAT = (
-    'Write one object per line: {"id": "the question\'s id", "output": "the model\'s raw text"}'
-)
 
 
 def read_llm_outputs(source: str | PathLike[str] | Iterable[Mapping[str, Any]]) -> PredictionSet:
@@ -99,53 +89,13 @@ def _raw_outputs(
     if isinstance(source, str | PathLike):
         path: Path | None = Path(source)
         values, origin = read_values(source)
-        records = [values] if isinstance(values, Mapping) else values
     else:
-        path, origin, records = None, DataSource(IN_MEMORY, ""), list(source)
-    outputs: dict[str, Any] = {}
-    for number, record in enumerate(records):
-        outputs[_id_of(record, number, path)] = _text_of(record)
+        path, origin, values = None, DataSource(IN_MEMORY, ""), source
+    records = records_of(values, path)
+    outputs = dict(read_record(record, number, path) for number, record in enumerate(records))
     if outputs and all(text is None for text in outputs.values()):
-        raise DataError("no record has a model's text", file=path, remedy=_FORMAT)
+        raise DataError("no record has a model's text", file=path, remedy=RECORD_FORM)
     return outputs, origin, len(records)
-
-
-def _id_of(record: Any, number: int, path: Path | None) -> str:
-    if not isinstance(record, Mapping):
-        problem = f"expected an object, got {json_type(record)}"
-        raise DataError(problem, file=path, record=f"number {number}", remedy=_FORMAT)
-    name = next((record[key] for key in ID_NAMES if record.get(key) is not None), None)
-    if not isinstance(name, str):
-        found = "no id" if name is None else f"the id is {json_type(name)}, not a text"
-        raise DataError(found, file=path, record=f"number {number}", field="id", remedy=_FORMAT)
-    return name
-
-
-def _text_of(record: Any, depth: int = 8) -> Any:
-    """Return the model's text: the value under a known name, however deeply it is nested.
-
-    Of a list it is the last part of a message; of choices the first.
-    """
-    record = last_message(record)
-    if not depth or not isinstance(record, Mapping | list):
-        return record if depth else None
-    if isinstance(record, list):
-        kept = [one for one in record if not _is_aside(one)]
-        typed = [
-            one for one in kept if isinstance(one, Mapping) and ("type" in one or "text" in one)
-        ]
-        return _text_of(typed[-1] if typed else kept[0] if kept else None, depth - 1)
-    if record.get("tool_calls"):
-        return record
-    name = next((key for key in TEXT_NAMES if record.get(key) is not None), None)
-    if name is None:
-        known = ("answer", "supporting_facts", "arguments", "input")
-        return record if any(key in record for key in known) else None
-    return _text_of(record[name], depth - 1)
-
-
-def _is_aside(part: Any) -> bool:
-    return isinstance(part, Mapping) and (part.get("type") in _ASIDE or part.get("thought") is True)
 
 
 def reading_note(parsed: Mapping[str, ParsedOutput]) -> str:

@@ -17,7 +17,15 @@ import yaml
 
 from twowiki.data.schema import Prediction
 from twowiki.llm import text_marks
-from twowiki.llm.answers import answer_of_value, first_sentence, is_odd, plain_answer
+from twowiki.llm.answers import (
+    answer_of_value,
+    first_sentence,
+    is_marked,
+    is_odd,
+    plain_answer,
+    without_math,
+    without_reason,
+)
 from twowiki.llm.entries import Entries, read_facts, read_triples
 from twowiki.llm.final_text import final_text, without_control
 from twowiki.llm.json_parts import parts_of_entries, parts_of_mapping
@@ -73,21 +81,23 @@ def parse_llm_output(text: Any) -> ParsedOutput:
         text: the raw text, an object that was parsed already, or messages of a chat, of which the
             last one of the assistant counts.
     """
+    parsed = _parsed(text)
+    if parsed.answer is None or parsed.form not in (HEADINGS, BARE):
+        return parsed
+    answer = without_reason(parsed.answer)
+    odd = parsed.unread if is_odd(answer) else tuple(one for one in parsed.unread if one != MARKUP)
+    return parsed._replace(answer=answer, unread=odd)
+
+
+def _parsed(text: Any) -> ParsedOutput:
+    """Parse one output; the answer of a line is the line, with the reason that it may give."""
     marks = _Marks()
     try:
         text = last_message(text) if isinstance(text, list | tuple | Mapping) else text
         if isinstance(text, Mapping):
             marks.offer_all(parts_of_mapping(text) or {}, 0, JSON)
         elif isinstance(text, str):
-            reply = final_text(text)
-            first = text_marks.before_next_question(reply)
-            if first is not None:
-                marks.collect(first)
-            if not marks.best.get(ANSWER):
-                marks = _Marks()
-                marks.collect(reply)
-                if not marks.best and not marks.unread:
-                    marks.alone(reply if first is None else first)
+            marks.read(final_text(text))
     except (ValueError, RecursionError):  # numbers too long to write, lists too deep
         return _NOTHING
     return marks.output()
@@ -99,12 +109,14 @@ def last_message(completion: Any) -> Any:
     What is not a message, or a list of them, is returned as it is.
     """
     messages = completion if isinstance(completion, list | tuple) else [completion]
+    if messages and all(isinstance(one, Mapping) and "from" in one for one in messages):
+        messages = [{"role": one["from"], "content": one.get("value")} for one in messages]
     if not messages or not all(isinstance(one, Mapping) and "role" in one for one in messages):
         return completion
     if not any("content" in one or "tool_calls" in one for one in messages):
         return completion
     for message in reversed(messages):
-        if message["role"] in ("assistant", "model", "ai"):
+        if message["role"] in ("assistant", "model", "ai", "gpt", "bot"):
             content = message.get("content")
             if isinstance(content, list | tuple):  # parts, of text and other things
                 parts = [one for one in content if isinstance(one, Mapping)]
@@ -121,8 +133,8 @@ def parse_science_answer(output: Any) -> str:
 
     What is marked as the answer, or else the first line, for the prompt asks for nothing more.
     """
-    parsed = parse_llm_output(output)
-    if parsed.is_marked or not isinstance(output := last_message(output), str):
+    parsed = _parsed(output)
+    if parsed.is_marked or parsed.answer or not isinstance(output := last_message(output), str):
         return parsed.answer or ""
     reply = text_marks.without_fences(without_control(final_text(output)))
     lines = (line for line in reply.splitlines() if line.strip("*_`\"' \t"))
@@ -145,7 +157,19 @@ class _Marks:
 
     def __init__(self) -> None:
         self.best: dict[str, _Mark] = {}
-        self.unread: set[str] = set()
+
+    def read(self, reply: str) -> None:
+        """Take what a reply says before it goes on with a question of its own, or all of it."""
+        first = text_marks.before_next_question(reply)
+        if first is not None:
+            self.collect(first)
+            if ANSWER not in self.best and not text_marks.is_preamble(first):
+                self.alone(first)
+        if not self.best.get(ANSWER):
+            self.best = {}
+            self.collect(reply)
+            if ANSWER not in self.best:
+                self.alone(reply)
 
     def offer(self, part: str, value: Any, at: int, form: str, rank: int = _MARKED) -> None:
         """Take a value for a part if no better or later one is there."""
@@ -164,6 +188,8 @@ class _Marks:
         for part, (value, rank) in parts.items():
             if part != ANSWER:
                 self.offer(part, value, at, form)
+            elif isinstance(value, str) and is_marked(value):
+                self.nested(final_text(value), at, form, _MARKED if rank else _STATED)
             elif rank or not isinstance(value, str):
                 self.offer(part, answer_of_value(value), at, form, _MARKED if rank else _STATED)
             else:
@@ -305,11 +331,15 @@ class _Marks:
                    for part, mark in self.best.items())  # fmt: skip
 
     def alone(self, text: str) -> None:
-        """Take a short text of one line as the answer."""
+        """Take a short text of one line as the answer, or the line before an explanation."""
         plain = text_marks.without_fences(text_marks.unescaped(without_control(text)))
-        lines = [line for line in plain.splitlines() if line.strip()]
-        if len(lines) == 1 and len(lines[0].split()) <= _LONGEST_BARE and "{" not in lines[0]:
-            answer = plain_answer(text_marks.plain_line(lines[0]))
+        line = text_marks.first_line(plain, before=bool(self.best))
+        if (
+            line is not None
+            and len(line.split()) <= _LONGEST_BARE
+            and "{" not in without_math(line)
+        ):
+            answer = plain_answer(text_marks.plain_line(line))
             if answer is not None:
                 self.offer(ANSWER, answer, 0, BARE, _ALONE)
 

@@ -6,6 +6,7 @@ One table for all forms: keys of JSON and YAML, tags, headings, arguments of a c
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 ANSWER, FACTS, TRIPLES = "answer", "facts", "triples"
 _NAMES = {
@@ -51,7 +52,12 @@ _FOREIGN = """
 
 def plain_name(name: object) -> str:
     """Return a name in one form: `Supporting-Facts` is `supporting_facts`."""
-    text = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name)[:60])
+    return _plain(str(name)[:60])
+
+
+@lru_cache(maxsize=4096)
+def _plain(text: str) -> str:
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", text)
     return re.sub(r"[^a-z]+", "_", text.lower()).strip("_")
 
 

@@ -28,6 +28,7 @@ _DELIMITED = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _ORPHAN = re.compile(r"</(?:final_)?answer\s*>", re.IGNORECASE)
+_OPENED = re.compile(r"^(?:final_)?answer\s*>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"([\w\-:]+)\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s\"'>]+)")
 _CHILD = re.compile(
     r"<(?P<name>[A-Za-z][\w.\-]{0,40})(?P<rest>\s[^<>]*?)?(?:/>|>(?P<content>.*?)</(?P=name)\s*>)",
@@ -64,7 +65,8 @@ def tagged(text: str) -> list[Tagged]:
     if not any(tag.part == ANSWER for tag in found) and (end := _ORPHAN.search(text)):
         start = max([tag.end for tag in found if tag.end <= end.start()], default=0)
         lines = text[start : end.start()].strip().split("\n")  # the opening was given to the model
-        found.append(Tagged(start, end.end(), "answer", ANSWER, 2, lines[-1], closed=True))
+        line = _OPENED.sub("", lines[-1])
+        found.append(Tagged(start, end.end(), "answer", ANSWER, 2, line, closed=True))
     closed = {tag.part for tag in found if tag.closed}
     return [tag for tag in found if tag.closed or tag.part not in closed]
 
@@ -78,6 +80,7 @@ def _same_length(match: re.Match[str]) -> str:
 
 def _next(text: str, at: int, endless: set[str]) -> Tagged | None:
     """Return the first tag after a position; `endless` collects names that are closed no more."""
+    last_open: re.Match[str] | None = None
     for match in _TAG.finditer(text, at):
         name, given = _names(match)
         known = part_of(given, weak=True)
@@ -99,7 +102,11 @@ def _next(text: str, at: int, endless: set[str]) -> Tagged | None:
         if end is None:
             endless.add(name)
             if again is not None or match["bracket"]:
+                last_open = match
                 continue
+            if last_open and last_open["name"] == name and not text[content_at:].strip():
+                content = text[last_open.end() : match.start()]  # closed by a second opening
+                return Tagged(last_open.start(), content_at, given, *known, content, closed=False)
             stop = _STOP.search(text, content_at)
             last = stop.start() if stop else len(text)
             content = text[content_at:last]
@@ -126,7 +133,8 @@ def _closing(name: str, bracket: bool) -> re.Pattern[str]:
     if bracket:
         return re.compile(rf"\[\s*/\s*{word}\s*\]", re.IGNORECASE)
     return re.compile(
-        rf"<\|?\s*/\s*{word}\s*\|?>|<\|?end_(?:of_)?{word}\|?>|<\|?{word}_end\|?>", re.IGNORECASE
+        rf"<\|?\s*[/\\]\s*{word}\s*\|?>|<\|?end_(?:of_)?{word}\|?>|<\|?{word}_end\|?>",
+        re.IGNORECASE,
     )
 
 

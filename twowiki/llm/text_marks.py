@@ -15,13 +15,22 @@ from twowiki.llm.part_names import ANSWER, part_of
 MASK = "\x00"
 _HEADING = re.compile(
     r"^(?:[^\w\n\x00]|[\d_]){0,12}(?P<name>[^\W\d_](?:[^\W\d_]|[ _-]){0,40}?)"
-    r"\s{0,3}(?:\([^()\n]{0,60}\))?\s{0,3}[*_\])]{0,3}(?:\s{0,3}[:\uff1a=]|\s[-\u2013\u2014]\s|\t)"
-    r"[ \t]*[*_]{0,3}[ \t]*(?P<rest>.*)$"
+    r"\s{0,3}(?:\([^()\n]{0,60}\))?\s{0,3}[*_\])]{0,3}(?:\s{0,3}(?:=>|[-=]>|[:\uff1a=\u2192\u21d2])|\s[-\u2013\u2014]\s|\t)"
+    r"[ \t]*(?:[*_]{1,3}(?=[ \t]|$))?[ \t]*(?P<rest>.*)$"
+)
+_BRACKETED = re.compile(
+    r"^\W{0,6}[\[\u3010](?P<name>[^\[\]\u3010\u3011\n]{2,30})[\]\u3011]\*{0,3}\s*[:\uff1a]?\s*\*{0,3}"
+    r"(?P<rest>\S.*)$"
 )
 _TITLE = re.compile(
     r"^\s*(?P<marks>#{1,6}\s*|\*{1,3}|_{2}|={2,6}\s*|-{2,6}\s*|\[\[\s*##\s*|\[|)"
     r"(?P<name>[A-Za-z][A-Za-z _-]{0,40}?)\s*(?:\([^()\n]{0,60}\))?\s*"
     r"(?:#{1,6}|\*{1,3}|_{2}|={2,6}|-{2,6}|##\s*\]\]|\])?\s*$"
+)
+_INLINE = re.compile(
+    r"(?:[ \t]*\|\|?[ \t]*|[.;][ \t]+)(?=\*{0,2}(?:supporting[ _](?:facts?|sentences?)"
+    r"|(?:final )?answer|evidences?(?: triples?)?|triples)\*{0,2}[ \t]?:)",
+    re.IGNORECASE,
 )
 _SECTION = re.compile(r"^\s*(?:\[\[\s*##|#{1,6}\s|={3,}|-{3,}\s*$)")
 _LETTER = re.compile(
@@ -29,9 +38,9 @@ _LETTER = re.compile(
 )
 _OPTION = re.compile(r"^[\s>*_]{0,4}B\s?[*_]{0,3}[:.)]", re.MULTILINE)
 _STATEMENT = re.compile(
-    r"\b(?:the|my|our)\s+(?P<kind>(?:\w+\s+){0,2}?)answer(?:\s+to\s+(?:the|this|your)\s+(?:\w+\s+){0,2}?"
+    r"\b(?P<kind>(?:the|my|our)\s+(?:\w+\s+){0,2}?|(?:final|correct)\s+(?=answer\s+(?:is|was|should|would|must)\b))answer(?:\s+to\s+(?:the|this|your)\s+(?:\w+\s+){0,2}?"
     r"question(?:\s*[\"\u201c][^\"\u201d\n]{0,300}[\"\u201d])?)?\s*(?:(?:is|was|should\s+be|would\s+be|must\s+be)\b\s*(?:therefore|thus|then|simply)?"
-    r"\s*,?\s*:?|[=:\uff1a])[ \t]*\n?",
+    r"\s*,?\s*:?|[=:\uff1a])[ \t]*(?:\*{1,3}(?=\s))?(?:[ \t]*\n){0,2}[ \t]*",
     re.IGNORECASE,
 )
 _NOT_AN_ANSWER = re.compile(
@@ -58,6 +67,21 @@ _FENCE = re.compile(r"```[ \t]*(?P<name>\w*)[ \t]*\n(?P<text>.*?)(?:\n[ \t]*```|
 _TOML = re.compile(r"^[ \t]*(?:final_)?answer[ \t]*=[ \t]*[\"'\[]", re.MULTILINE)
 _TOML_START = re.compile(r"^(?:\[|\w+[ \t]*=)", re.MULTILINE)
 _FRAGMENT = re.compile(r"[\"\u201c](?:final_)?(?:answer|supporting_facts|evidences?)[\"\u201d]\s*:")
+_ASIDE = re.compile(
+    r"^[\W\d_]{0,6}(?:(?:brief |short |step[- ]by[- ]step )?(?:explanation|reasoning|rationale"
+    r"|justification|analysis)|references?|sources?|citations?|confidence|notes?)\s*[*_]{0,3}\s*"
+    r"(?:[:\uff1a]|[*_#]{0,3}\s*$)",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(
+    r"^\W{0,4}(?:(?:final )?(?:result|output|response)|solution|prediction)\W{0,3}[:=]\s*(?=\S)",
+    re.IGNORECASE,
+)
+_PREAMBLE = re.compile(
+    r"(?:sure|okay|ok|certainly|of course|alright|great|here|let|to|i|we|first|based|given|step"
+    r"|according|looking|thank|below)\b|.*:$",
+    re.IGNORECASE,
+)
 _NO_CONTENT = re.compile(r"^\s*(?:```.*|[|>][-+]?|[-=]{3,})\s*$")
 _REVERSED = re.compile(
     r"^(?:\s|,|so|thus|hence|therefore|and|then)*(?P<rest>\S[^\n]{0,200}?)\s+(?:is|was)\s+(?:the|my)\s+"
@@ -66,6 +90,8 @@ _REVERSED = re.compile(
 )
 _NO_NAME = re.compile(r"(?:what|which|that|this|it|here|there|where|who)\b", re.IGNORECASE)
 _BULLET = re.compile(r"^\s*(?:[-*\u2022\u2013]|\d{1,3}[.)])\s+")
+_SYMBOL = re.compile(r"^[\u2190-\u21ff\u2600-\u27bf\U0001f300-\U0001faff]+\ufe0f?\s*")
+_STARS = re.compile(r"\*+")
 _MOST = 50  # marks of one kind that are looked at, the last ones
 _LONGEST = 500  # characters of a statement
 
@@ -92,6 +118,27 @@ def before_next_question(text: str) -> str | None:
     if match is None or not text[: match.start()].strip():
         return None
     return text[: match.start()]
+
+
+def first_line(text: str, *, before: bool) -> str | None:
+    """Return a text of one line, or the line before an explanation or a list; None for others.
+
+    Args:
+        text: the text.
+        before: a text that is only one line does not count.
+    """
+    lines: list[str] = []
+    for line in text.splitlines():
+        heading = _named(line) if lines else None
+        if lines and (_ASIDE.match(line) or (heading and heading[0] != ANSWER)):
+            return None if len(lines) > 1 or is_preamble(lines[0]) else lines[0]
+        lines += [line] if line.strip() else []
+    return _LEAD.sub("", lines[0]) if len(lines) == 1 and not before else None
+
+
+def is_preamble(line: str) -> bool:
+    """Return whether a line only leads to what follows it: `Here is the answer`, `Sure!`."""
+    return bool(_PREAMBLE.match(line.strip(" *_#")))
 
 
 def unescaped(text: str) -> str:
@@ -136,7 +183,8 @@ def calls(text: str) -> Iterator[tuple[int, int, str]]:
         stop = last = end or start + len(text[start : start + _LONGEST].split("\n")[0])
         content = text[start + 1 : stop - 1 if end else stop].strip()
         quoted = content[:1] in ("'", '"', "{", "\u201c") or ARGUMENTS.match(content)
-        if text[start] == "[" or quoted:
+        acted = text[: match.start()].rstrip(" \t").endswith(":")  # `Action: Finish(X)`
+        if text[start] == "[" or quoted or (acted and end):
             yield match.start(), stop, content
     for match in _ACTION.finditer(text):
         yield match.start(), match.end(), match["rest"].strip()
@@ -153,6 +201,7 @@ def headings(text: str) -> list[Heading]:
 
     The content of an answer is the first line that is not empty.
     """
+    text = _INLINE.sub(lambda match: "\n".ljust(len(match[0])), text) if ":" in text else text
     found: list[tuple[str, int, int, list[str]]] = []
     lines: list[str] | None = None  # of the section at hand
     at, length = 0, len(text.rstrip())
@@ -196,7 +245,7 @@ def _named(line: str) -> tuple[str, int, str] | None:
     known = part_of(match["name"], weak=decorated) if match else None
     if known and (decorated or known[1] > 1):
         return known[0], known[1], ""
-    match = _HEADING.match(line)
+    match = _HEADING.match(line) or _BRACKETED.match(line)
     known = part_of(match["name"], weak=line.lstrip()[:1] == "#") if match else None
     return (known[0], known[1], match["rest"]) if match and known else None
 
@@ -213,7 +262,8 @@ def _content(part: str, lines: list[str], rank: int) -> str:
 def plain_line(line: str) -> str:
     """Return a line without a bullet and one-sided emphasis."""
     text = _BULLET.sub("", line.lstrip("> ") if line.lstrip()[:1] == ">" else line).strip()
-    return text if text[:2] == text[-2:] == "**" else text.strip("*").strip()
+    text = _SYMBOL.sub("", text)
+    return text if len(_STARS.findall(text)) % 2 == 0 else text.strip("*").strip()
 
 
 def statements(text: str) -> Iterator[tuple[int, str, bool]]:
