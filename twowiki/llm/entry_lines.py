@@ -290,9 +290,9 @@ def _edge(text: str) -> PartEntry | None:
 
 
 def _statement(text: str) -> PartEntry | None:
-    """Return the triple of a statement with a relation of the data set: `X's mother is Y.`"""
-    patterns = (_POSSESSIVE, _OF_WHOM) if " is " in text or " was " in text else ()
-    patterns = (_BETWEEN,) if " [" in text else patterns
+    """Return the triple of a statement with a relation of the data set: `X's mother is Y`."""
+    patterns = [_POSSESSIVE, _OF_WHOM] if " is " in text or " was " in text else []
+    patterns = [_BETWEEN] if " [" in text else patterns
     match = next(filter(None, (pattern.match(text) for pattern in patterns)), None)
     if match is None or match["r"].lower() not in _KNOWN:
         return None
