@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+AXE = Path(__file__).parents[1] / "node_modules" / "axe-core" / "axe.min.js"
 WAIT = 60  # seconds, on a busy machine
 HAND_OVER = (  # the browser reads at 3 and writes at 4
     "import os, sys; ends = [os.dup(int(end)) for end in sys.argv[1:3]]; "
@@ -131,8 +132,8 @@ class Browser:
         elif method == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])
 
-    def size(self, width: int, height: int = 900, *, dark: bool = False) -> None:
-        """Set the window's size, and whether the reader prefers dark pages."""
+    def size(self, width: int, height: int = 900, *, dark: bool = False, **features: str) -> None:
+        """Set the window's size, whether the reader prefers dark pages, and other features."""
         self.send(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -143,13 +144,33 @@ class Browser:
         scheme = "dark" if dark else "light"
         self.send(
             "Emulation.setEmulatedMedia",
-            features=[{"name": "prefers-color-scheme", "value": scheme}],
+            features=[
+                {"name": name.replace("_", "-"), "value": value}
+                for name, value in {"prefers_color_scheme": scheme, **features}.items()
+            ],
         )
 
     def go(self, url: str) -> None:
         """Open a page and wait until it has loaded."""
         self.send("Page.navigate", url=url)
         self.until(lambda: self.evaluate("document.readyState") == "complete")
+
+    def open(self, url: str) -> None:
+        """Open a report page from its start, and wait until its script is ready."""
+        self.send("Page.navigate", url="about:blank")  # an address with another hash is no load
+        self.go(url)
+        self.until(lambda: self.evaluate("document.documentElement.dataset.ready") == "yes")
+
+    def violations(self) -> list[str]:
+        """Return what axe-core, an automatic checker of accessibility, finds; skips without it."""
+        if not AXE.is_file():
+            pytest.skip("axe-core is not here (`npm install --no-save axe-core` fetches it)")
+        self.evaluate(AXE.read_text(encoding="utf-8") + ";0")
+        found = self.evaluate(
+            "axe.run({ resultTypes: ['violations'] }).then((found) => found.violations.map((one) =>"
+            " one.id + ': ' + one.nodes.slice(0, 3).map((node) => node.html).join(' ... ')))"
+        )
+        return list(found)
 
     def evaluate(self, expression: str) -> Any:
         """Give the value of a JavaScript expression."""

@@ -45,6 +45,10 @@ def test_the_file_is_official_and_does_not_depend_on_parts_or_batches(folder: Pa
     assert not (folder / "out.json.parts").exists()
     lines = (folder / "scores.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["id"] for line in lines] == list(whole["answer"])
+    record = {"run": "abc", "step": 7, "identity": {}}
+    (folder / "model" / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    assert predict(folder, "dev.json") == 0
+    assert read(folder / "out.json") == {**whole, "made_by": {"run": "abc", "step": 7}}
 
 
 def test_any_text_that_a_file_may_hold_comes_out(folder: Path) -> None:

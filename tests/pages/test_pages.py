@@ -20,6 +20,7 @@ from tests.joint_files import CONTEXT, FACTS, LADY, TRIPLES, gold, said, several
 from twowiki.cli.main import main
 from twowiki.data.schema import Paragraph, Prediction
 from twowiki.errors import DataError
+from twowiki.io.files import sha256_of
 from twowiki.metric.error_analysis import ERROR_TYPES, OUTCOME_OF, OUTCOMES, ErrorClassifier
 from twowiki.metric.gold import parse_gold
 from twowiki.metric.gold_sources import open_gold
@@ -40,7 +41,8 @@ from twowiki.pages.evidence import (
     mark_answers,
     render_graph,
 )
-from twowiki.pages.page import ShownRun, render_page
+from twowiki.pages.page import render_page
+from twowiki.pages.run_curves import ShownRun
 
 VOID = {"meta", "input", "br", "img", "rect"}
 NASTY = "<img src=x onerror=alert(1)>\"'&</script><script>alert(2)</script>\x00\ud800\u202e"
@@ -258,7 +260,7 @@ def test_the_page_counts_what_the_rows_hold(tmp_path: Path) -> None:
     text = " ".join("".join(reader.text).split())
     assert findings.report.signature in text
     assert f"{findings.report.metrics['joint_f1']:.2f}" in text
-    assert "All 12 questions are shown." in text
+    assert "All 12 questions are shown with their sentences." in text
 
 
 def test_nothing_that_a_file_holds_becomes_markup(tmp_path: Path) -> None:
@@ -325,7 +327,9 @@ def test_only_some_examples_are_shown_and_all_are_counted() -> None:
         "all_wrong": 3,
     }
     assert sum(findings.outcomes.values()) == 40
-    assert "6 of 40 questions are shown, drawn by seed 3" in "".join(reader.text)
+    assert "6 of 40 questions are shown with their sentences, drawn by seed 3" in "".join(
+        reader.text
+    )
 
 
 pairs = st.lists(st.tuples(*[st.sampled_from("abcdefgh")] * 2), max_size=12)
@@ -404,17 +408,34 @@ def test_a_runs_curves_and_last_values_are_shown() -> None:
     ]
     history += [{"step": 450, "metrics": {"joint_f1": 40.0, "f1": 80.0}}, "odd", {"loss": None}]
     findings = findings_of([gold()], said())
-    run = ShownRun({"history": history, "weights": 1234, "hardware": {"device": NASTY}}, b"PNG")
+    run = ShownRun({"history": history, "weights": 1234, "hardware": {"device": NASTY}})
     reader = read(render_page(findings, title="t", seed=0, run=run))
     text = " ".join("".join(reader.text).split())
-    assert reader.addresses[-1:] == ["data:image/png;base64,UE5H"]
+    assert "Training loss" in text
+    assert "Validation" not in text, "one point is no curve"
+    assert reader.tags["polyline"] == 2
     assert "training loss 0.1 training span 0.03 validation joint f1 40 validation f1 80" in text
     assert "weights 1,234" in text
     assert "training odd" not in text
     for nothing in ([], None, [{"step": 1}]):
         page = render_page(findings, title="t", seed=0, run=ShownRun({"history": nothing}))
         assert "recorded no losses" in page
-        assert "<img" not in page
+        assert "<polyline" not in page
+
+
+def test_a_run_is_known_by_its_name_and_by_its_scores_on_the_same_gold() -> None:
+    golds, predictions = several(8)
+    systems = findings_of(golds, predictions).systems
+    report = systems[0].report
+    scores = {"metrics": dict(report.metrics), "signature": report.signature}
+    ShownRun({"scores": scores}).check(systems)
+    named = findings_of(golds, {**predictions, "made_by": {"run": "abc", "step": 7}}).systems
+    ShownRun({"run": "abc"}).check(named)
+    other = {**scores, "metrics": {**report.metrics, "joint_f1": 1.0}}
+    elsewhere = {**scores, "signature": "twowiki_joint|n:8|gold:000000|v:1"}
+    for wrong in ({"scores": other}, {"scores": elsewhere}, {}, {"run": "abd"}):
+        with pytest.raises(DataError, match="did not make these predictions"):
+            ShownRun(wrong).check(named)
 
 
 def command(folder: Path, *more: str) -> int:
@@ -427,7 +448,11 @@ def test_the_command_writes_one_page(tmp_path: Path, capsys: pytest.CaptureFixtu
     write(tmp_path / "g.json", golds)
     write(tmp_path / "p.json", predictions)
     run = tmp_path / "run"
-    write(run / "report.json", {"history": [{"step": 1, "loss": 2.0}], "seed": 13, "steps": 1})
+    report = {"history": [{"step": 1, "loss": 2.0}], "seed": 13, "steps": 1}
+    write(run / "report.json", report)
+    assert command(tmp_path, "--run", str(run)) == 2
+    assert "the run did not make these predictions" in capsys.readouterr().err
+    write(run / "scores.json", {"files": {"predictions.json": sha256_of(tmp_path / "p.json")}})
     assert command(tmp_path, "--run", str(run), "--title", "Mine & yours") == 0
     assert "8 questions, 8 shown" in capsys.readouterr().out
     page = (tmp_path / "o.html").read_text(encoding="utf-8")
@@ -457,7 +482,7 @@ def test_raw_texts_of_a_model_make_a_page(tmp_path: Path) -> None:
     write_lines(tmp_path / "p.json", [{"id": "q1", "output": "Answer: Brinmoor"}])
     assert command(tmp_path, "--from-llm", "--confidence", "0", "--examples", "0") == 0
     page = (tmp_path / "o.html").read_text(encoding="utf-8")
-    assert "0 of 1 questions are shown" in page
+    assert "0 of 1 questions are shown with their sentences" in page
     assert "bootstrap" not in page
 
 

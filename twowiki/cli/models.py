@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from twowiki.cli.predict_text import PredictOptions, predict_with_text
 from twowiki.errors import DataError
+from twowiki.hub.run_record import made_by
 from twowiki.io.arguments import argument, positional
 from twowiki.io.files import (
     progress,
@@ -187,12 +188,12 @@ def _write_predictions(options: PredictOptions, parts: Sequence[Path]) -> int:
     if options.scores:
         write_json_lines(options.scores, _read_parts(parts))
     with replacing(options.out) as stream:
-        stream.writelines(_official_lines(parts))
+        stream.writelines(_official_lines(parts, made_by(str(options.model))))
     return sum(1 for _ in _read_parts(parts))
 
 
-def _official_lines(parts: Sequence[Path]) -> Iterator[str]:
-    """Yield the official file, one question per line."""
+def _official_lines(parts: Sequence[Path], run: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the official file, one question per line, and which run's model predicted."""
     for key, before in (("answer", "{"), ("sp", ","), ("evidence", ",")):
         yield f'{before}\n  "{key}": {{'
         comma = ""
@@ -201,6 +202,8 @@ def _official_lines(parts: Sequence[Path]) -> Iterator[str]:
             yield f"{comma}\n    {name}: {value}"
             comma = ","
         yield "\n  }"
+    if run:
+        yield f',\n  "made_by": {json.dumps(dict(run))}'
     yield "\n}\n"
 
 

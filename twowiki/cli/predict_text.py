@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from twowiki.cli.options import PromptOptions
 from twowiki.cli.text_outputs import generate_outputs, print_trained, write_answers
 from twowiki.errors import DataError
+from twowiki.hub.run_record import made_by
 from twowiki.io.arguments import argument, positional, settings_of
 from twowiki.io.files import write_json
 
@@ -108,8 +109,11 @@ def predict_with_text(options: PredictOptions) -> int:
     questions, prompt_set = _read_questions(options, generator)
     records = generate_outputs(options, generator, prompt_set)
     predictions = prompt_set.predictions({name: one["output"] for name, one in records.items()})
-    write = write_answers if options.task == "arc_da" else write_json
-    write(options.out, predictions)
+    if options.task == "arc_da":
+        write_answers(options.out, predictions)
+    else:
+        run = made_by(str(options.model))
+        write_json(options.out, {**predictions, "made_by": run} if run else predictions)
     _print_counts(options, prompt_set, records)
     _print_scores(options, questions, predictions)
     return 0

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from twowiki.data.schema import Example
     from twowiki.metric.predictions import PredictionSet
     from twowiki.metric.report import Report
+    from twowiki.pages.collect import ReportFindings
 
 REPORT_HELD = 1 << 24  # bytes of a gold file that are read at once; a larger one is streamed
 PREDICTIONS = "the system's predictions (.json, .jsonl, .gz)"
@@ -122,62 +123,82 @@ def _read_either(path: str) -> PredictionSet:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportCommand(RetrievedOptions, ScoreSettings):
-    """Write a report page: scores, kinds of errors, examples with evidence graphs.
+    """Write a report page of one system, or of several side by side.
 
-    PREDICTIONS, GOLD and --aliases are those of `twowiki score`. OUT is one HTML page that needs
-    nothing else: tables by type with intervals, errors counted by kind, examples with gold and
-    predicted sentences and evidence graphs, filters, and a run's loss curves (--run). It loads
-    nothing from anywhere and can be sent by mail. The gold is streamed; of a large file the page
-    shows some examples, chosen by seed, and counts all.
+    PREDICTIONS, GOLD and --aliases are those of `twowiki score`, and so are the scores. OUT is one
+    HTML page that needs nothing else: tables by type with intervals, errors counted by kind, every
+    question with its scores to filter, sort and download, examples with gold and predicted
+    sentences and evidence graphs, and a run's loss curves (--run). With several files the page
+    compares them: differences with intervals and p-values, what changed side, errors beside each
+    other. It loads nothing from anywhere and can be sent by mail. The gold is streamed.
 
       twowiki report predictions.json dev.json report.html --aliases id_aliases.json
+      twowiki report small.json large.json dev.json report.html --names small large
     """
 
-    predictions: str = positional(PREDICTIONS, role="input")
+    predictions: list[str] = positional(f"{PREDICTIONS}; one file or several", role="input")
     gold: str = positional("the gold: a file, a folder, or a name on the hub", role="input")
     out: Path = positional("the page to write (.html)", role="output", keeps=".html")
     aliases: str | None = argument(
         None, "id_aliases.json: other names by id", metavar="FILE", role="input"
     )
+    names: list[str] = argument(
+        [], "names of the systems, in the files' order (default: the files' names)", nargs="+"
+    )
     run_dir: str | None = argument(
         None,
-        "a training run's folder: its curves and settings are shown",
+        "the folder of the training run that made the predictions: its curves and settings",
         flag="run",
         metavar="DIR",
         role="input",
     )
-    title: str | None = argument(None, "title of the page (default: the predictions' file name)")
-    examples: int = argument(200, "largest number of examples shown", minimum=0)
+    title: str | None = argument(None, "title of the page (default: the systems' names)")
+    examples: int = argument(
+        200, "largest number of questions shown with their sentences", minimum=0
+    )
     confidence: float | None = argument(
         0.95, "of the intervals; 0 leaves them out", minimum=0, below=1, metavar="SHARE"
     )
     from_llm: bool = argument(False, FROM_LLM)
     by_type: bool = argument(False, flag=False)
-    rounds: int = argument(10_000, minimum=1, flag=False)
     contains: bool = argument(False, flag=False)
     command: tuple[str, ...] = argument((), flag=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "confidence", self.confidence or None)
         super().__post_init__()
+        names = self.names
+        if names and (len(names) != len(self.predictions) or len(set(names)) < len(names)):
+            problem = f"--names has {len(names)} for {len(self.predictions)} files"
+            raise DataError(problem, remedy="Name each file once, by different names")
 
     def run(self) -> int:
         from twowiki.metric.tables import format_score
-        from twowiki.pages.page import read_run, render_page
+        from twowiki.pages.page import render_page
+        from twowiki.pages.run_curves import read_run
 
         run = None if self.run_dir is None else read_run(Path(self.run_dir))
         findings = self._findings()
-        title = self.title or f"Report on {Path(self.predictions).name}"
+        if run is not None:
+            run.check(findings.systems, str(self.run_dir))
+        called = [system.name for system in findings.systems]
+        title = self.title or f"Report on {', '.join(called)}"
         write_text(self.out, render_page(findings, title=title, seed=self.seed, run=run))
-        report = findings.report
+        headline = "joint_f1" if findings.report.metrics["joint_f1"] is not None else "f1"
+        scores = "; ".join(
+            f"{system.name} {format_score(system.report.metrics[headline])}"
+            for system in findings.systems
+        )
+        scores = scores if len(called) > 1 else scores.removeprefix(f"{called[0]} ")
         print(
-            f"{self.out}: {report.n} questions, {len(findings.shown)} shown, "
-            f"joint F1 {format_score(report.metrics['joint_f1'])}, "
+            f"{self.out}: {findings.report.n} questions, {len(findings.shown)} shown, "
+            f"{headline.replace('_f1', '').replace('f1', 'answer')} F1 {scores}, "
             f"{self.out.stat().st_size / 1e6:.1f} MB"
         )
         return 0
 
-    def _findings(self) -> Any:
+    def _findings(self) -> ReportFindings:
+        from twowiki.data.aliases import read_aliases
         from twowiki.llm.outputs import read_llm_outputs
         from twowiki.metric.gold_sources import open_gold
         from twowiki.metric.predictions import read_predictions
@@ -185,13 +206,23 @@ class ReportCommand(RetrievedOptions, ScoreSettings):
         from twowiki.pages.collect import collect_findings
 
         read = read_llm_outputs if self.from_llm else read_predictions
+        predictions = [read(path) for path in self.predictions]
         gold = open_gold(self.gold, config=self.config, split=self.split, largest_held=REPORT_HELD)
         gold.records = progress(gold.records, what="scoring")
         settings = replace(settings_of(ScoreSettings, self), by_type=True)
         ranked = self.ranked_titles()
-        run = ScoreRun(read(self.predictions), gold, settings, aliases=self.aliases, ranked=ranked)
-        command = shlex.join(self.command) or None
-        return collect_findings(run, most=self.examples, seed=self.seed, command=command)
+        aliases = None if self.aliases is None else read_aliases(self.aliases)
+        runs = [
+            ScoreRun(one, reader, settings, aliases=aliases, ranked=ranked)
+            for one, reader in zip(predictions, gold.in_step(len(predictions)), strict=True)
+        ]
+        return collect_findings(
+            *runs,
+            most=self.examples,
+            seed=self.seed,
+            command=shlex.join(self.command) or None,
+            names=self.names,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

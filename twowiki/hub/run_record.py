@@ -31,6 +31,16 @@ def run_of_model(folder: Path) -> dict[str, Any]:
     return read_object(path) if path.is_file() else {}
 
 
+def made_by(model: str) -> dict[str, Any]:
+    """Return the run and the step of a model, which its predictions name.
+
+    Args:
+        model: its folder, or that of its run; of a name on the hub the result is empty.
+    """
+    found = run_of_model(Path(model)) or run_of_model(Path(model) / "best")
+    return {name: found[name] for name in ("run", "step") if name in found}
+
+
 def check_run_files(output: Path, run: str = "") -> None:
     """Check that the best model, scores, predictions and report of a folder are of one run.
 

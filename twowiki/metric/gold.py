@@ -8,6 +8,7 @@ and a split whose gold is hidden is refused with what to do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import tee
 from operator import itemgetter
 from typing import Any
 
@@ -130,6 +131,13 @@ class GoldReader:
             raise DataError("the gold has no record", remedy="Use a split with at least one")
         if self._blank == self.count:
             raise DataError(HIDDEN_GOLD)
+
+    def in_step(self, count: int) -> list[GoldReader]:
+        """Return readers of the same records, to be read side by side; this one is not read."""
+        return [
+            GoldReader(records, self.source, self._labels, self.form)
+            for records in tee(self.records, count)
+        ]
 
     def _count_lacking(self, raw: GoldRecord | Example) -> None:
         for name in _FIELDS:

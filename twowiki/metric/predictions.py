@@ -10,7 +10,7 @@ score 0.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from os import PathLike
 from typing import Any, NamedTuple
@@ -45,6 +45,7 @@ class PredictionSet:
         absent: the parts that are given for no question at all.
         repeated: the number of rows that only repeated another one.
         notes: what their reader has to report.
+        made_by: the run and the step of the model that predicted, where the file names them.
     """
 
     answers: Mapping[str, Any]
@@ -54,6 +55,7 @@ class PredictionSet:
     absent: tuple[str, ...] = ()
     repeated: int = 0
     notes: tuple[str, ...] = ()
+    made_by: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of_typed(
@@ -140,7 +142,11 @@ def _of_blocks(value: Mapping[str, Any], source: DataSource) -> PredictionSet:
             )
     absent = tuple(block for block in BLOCKS if value.get(block) is None)
     answers, facts, triples = (value.get(block) or {} for block in BLOCKS)
-    return PredictionSet(answers, facts, _without_structs(triples), source, absent)
+    made_by = value.get("made_by")
+    return PredictionSet(
+        *(answers, facts, _without_structs(triples), source, absent),
+        made_by=made_by if isinstance(made_by, Mapping) else {},
+    )
 
 
 def _without_structs(triples: Mapping[str, Any]) -> Mapping[str, Any]:

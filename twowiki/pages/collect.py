@@ -1,8 +1,9 @@
 """Score, classify and choose the examples of a report, in one pass over the gold.
 
-In: predictions and a stream of gold records. Out: `ReportFindings`. Of the gold's contexts only
-those of examples that may be shown are kept. The report equals that of `twowiki.score`. Gold that
-is hidden, or that lacks ids of the subset, is refused.
+In: predictions of one system or several, and a stream of gold records. Out: `ReportFindings`: the
+report of each system, equal to that of `twowiki.score`, counts of outcomes and errors, and a packed
+row for every question. Of the gold's contexts only those of examples that may be shown are kept.
+Gold that is hidden, or that lacks ids of the subset, is refused.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -21,65 +24,206 @@ from twowiki.metric.error_analysis import ErrorClassifier, MatchedEntries
 from twowiki.metric.report import Report
 from twowiki.metric.results import UNTYPED, ExampleResult, Gold
 from twowiki.metric.score import ScoreRun
+from twowiki.pages.rows import HopCounter, RowPacker, make_row
 
 
-class Shown(NamedTuple):
-    """An example that a page shows; question and context are decoded when it is written."""
+class Assessment(NamedTuple):
+    """What one system predicted for an example, its scores, and what is wrong with it."""
 
-    gold: Gold
     prediction: Prediction
     result: ExampleResult
     outcome: str
     error_types: tuple[str, ...]
+
+
+class Shown(NamedTuple):
+    """An example that a page shows; question and context are decoded when it is written.
+
+    Attributes:
+        gold: its gold.
+        systems: what each system made of it.
+        question, context: as they were read.
+        row: the number of its row.
+    """
+
+    gold: Gold
+    systems: tuple[Assessment, ...]
     question: Any
     context: Any
+    row: int
+
+
+class SystemFindings(NamedTuple):
+    """What one pass found of one system.
+
+    Attributes:
+        name: what the page calls it.
+        report: the scores.
+        outcomes, error_types: how many examples have each key, by question type and key.
+        classifier: matches single facts and triples.
+        hops: gold triples and sentences that were found, by hop.
+        made_by: the run whose model predicted, where the file names it.
+    """
+
+    name: str
+    report: Report
+    outcomes: Counter[tuple[str, str]]
+    error_types: Counter[tuple[str, str]]
+    classifier: ErrorClassifier
+    hops: HopCounter
+    made_by: Mapping[str, Any]
+
+    @property
+    def right(self) -> list[tuple[bool, bool]]:
+        """Whether the answer, and the whole chain, of each question is right."""
+        whole = "joint_em" if self.report.metrics["joint_em"] is not None else "em"
+        column = self.report.metric_names.index(whole)
+        return [(one.metrics[0] == 1.0, one.metrics[column] == 1.0) for one in self.report.results]
 
 
 class ReportFindings(NamedTuple):
     """What one pass found.
 
     Attributes:
-        report: the scores.
-        outcomes, error_types: how many examples have each key, by question type and key.
+        systems: what it found of each system.
         shown: the examples to show, in the gold's order.
-        classifier: matches single facts and triples.
+        rows: a row for every question, packed.
+        packed: how many rows there are; of very large gold those after them are left out.
     """
 
-    report: Report
-    outcomes: Counter[tuple[str, str]]
-    error_types: Counter[tuple[str, str]]
+    systems: tuple[SystemFindings, ...]
     shown: list[Shown]
-    classifier: ErrorClassifier
+    rows: str
+    packed: int
+
+    @property
+    def report(self) -> Report:
+        """The report of the first system."""
+        return self.systems[0].report
+
+    @property
+    def outcomes(self) -> Counter[tuple[str, str]]:
+        """The outcomes of the first system."""
+        return self.systems[0].outcomes
+
+
+class _System:
+    """One system while the gold goes by."""
+
+    def __init__(self, name: str, run: ScoreRun) -> None:
+        self.name, self.run = name, run
+        self.classifier = ErrorClassifier(run.scorer)
+        self.outcomes: Counter[tuple[str, str]] = Counter()
+        self.errors: Counter[tuple[str, str]] = Counter()
+        self.hops = HopCounter()
+
+    def judge(self, gold: Gold, prediction: Prediction, result: ExampleResult) -> Assessment:
+        """Classify one example and count it."""
+        judged = Assessment(prediction, result, *self.classifier.classify(prediction, gold, result))
+        kind = gold.type or UNTYPED
+        self.outcomes[kind, judged.outcome] += 1
+        self.errors.update((kind, error) for error in judged.error_types)
+        return judged
+
+    def matched(self, gold: Gold, judged: Assessment) -> MatchedEntries:
+        """Return each entry of one example with whether the other side has it."""
+        return self.classifier.match_entries(judged.prediction, gold)
+
+    def finish(self, command: str | None) -> SystemFindings:
+        """Return what was found."""
+        return SystemFindings(
+            self.name,
+            self.run.finish(command),
+            self.outcomes,
+            self.errors,
+            self.classifier,
+            self.hops,
+            self.run.predictions.made_by,
+        )
 
 
 def collect_findings(
-    run: ScoreRun, *, most: int, seed: int, command: str | None = None
+    run: ScoreRun,
+    *others: ScoreRun,
+    most: int,
+    seed: int,
+    command: str | None = None,
+    names: Sequence[str] = (),
 ) -> ReportFindings:
     """Score, classify and choose.
 
     Args:
         run: predictions and gold, not yet scored.
+        *others: those of further systems, on readers of the same gold in step with the first.
         most: largest number of examples to show.
         seed: of their choice.
         command: the command line to keep in the report.
+        names: what the page calls the systems; by default their files' names.
 
     Raises:
         DataError: gold that cannot be used, or that is hidden; file and record are named.
     """
-    classifier = ErrorClassifier(run.scorer)
-    outcomes: Counter[tuple[str, str]] = Counter()
-    errors: Counter[tuple[str, str]] = Counter()
+    runs = (run, *others)
+    given = names or system_names([one.predictions.source.name for one in runs])
+    systems = [_System(name, one) for name, one in zip(given, runs, strict=True)]
     sample: EvenSample[Shown] = EvenSample(most, seed)
-    for gold, record, prediction, result in run:
-        outcome, error_types = classifier.classify(prediction, gold, result)
-        type_ = gold.type or UNTYPED
-        outcomes[type_, outcome] += 1
-        errors.update((type_, error) for error in error_types)
-        shown = Shown(
-            gold, prediction, result, outcome, error_types, record.question, record.context
+    packer = RowPacker()
+    for number, (shown, matched) in enumerate(_judge_all(systems)):
+        if packer.takes(number):
+            packer.append(make_row(shown, question_of(shown), matched))
+        sample.add(_group_of(shown), shown.gold.id, shown)
+    found = [_with_row(one, systems, packer) for one in sample.items()]
+    finished = tuple(system.finish(command) for system in systems)
+    rows = packer.finish(
+        systems=[system.name for system in finished], metrics=finished[0].report.metric_names
+    )
+    return ReportFindings(finished, found, rows, packer.count)
+
+
+def _with_row(shown: Shown, systems: Sequence[_System], packer: RowPacker) -> Shown:
+    """Return an example with the number of its row, which is added if it was left out."""
+    if packer.takes(shown.row):
+        return shown
+    pairs = zip(systems, shown.systems, strict=True)
+    matched = [system.matched(shown.gold, judged) for system, judged in pairs]
+    packer.append(make_row(shown, question_of(shown), matched))
+    return shown._replace(row=packer.count - 1)
+
+
+def _judge_all(systems: Sequence[_System]) -> Iterator[tuple[Shown, list[MatchedEntries]]]:
+    """Yield each example with what each system made of it, and which entries are right."""
+    for number, scored in enumerate(zip(*(system.run for system in systems), strict=True)):
+        gold, record, _, _ = scored[0]
+        judged = tuple(
+            system.judge(gold, prediction, result)
+            for system, (_, _, prediction, result) in zip(systems, scored, strict=True)
         )
-        sample.add(outcome, gold.id, shown)
-    return ReportFindings(run.finish(command), outcomes, errors, sample.items(), classifier)
+        matched = []
+        for system, one in zip(systems, judged, strict=True):
+            matched.append(system.matched(gold, one))
+            system.hops.add(gold, matched[-1])
+        yield Shown(gold, judged, record.question, record.context, number), matched
+
+
+def _group_of(shown: Shown) -> str:
+    """Return the group of an example, of which as many are shown as of the others."""
+    if len(shown.systems) == 1:
+        return shown.systems[0].outcome
+    return "".join(str(int(one.outcome == "all_right")) for one in shown.systems)
+
+
+def system_names(files: Sequence[str]) -> list[str]:
+    """Return a short name for each file: its own, with its folder's where several are equal."""
+    paths = [PurePath(file) for file in files]
+    names = [path.name for path in paths]
+    if len(set(names)) < len(names):
+        names = [f"{path.parent.name}/{path.name}" if path.parent.name else path.name
+                 for path in paths]  # fmt: skip
+    repeated = Counter(names)
+    return [
+        name if repeated[name] == 1 else f"{name} ({number})"
+        for number, name in enumerate(names, 1)
+    ]
 
 
 def question_of(shown: Shown) -> str:
@@ -101,11 +245,6 @@ def paragraphs_of(shown: Shown) -> list[Paragraph]:
         return [Paragraph(*one) for one in parse_context(context)] if context else []
     except (DataError, msgspec.DecodeError):
         return []
-
-
-def check_of(findings: ReportFindings, shown: Shown) -> MatchedEntries:
-    """Return each entry of one example with whether the other side has it."""
-    return findings.classifier.match_entries(shown.prediction, shown.gold)
 
 
 _Item = TypeVar("_Item")

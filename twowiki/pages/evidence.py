@@ -30,6 +30,7 @@ BADGES = {
 MARK_SIGNS = {"right": "✓", "wrong": "✗", "missed": "○"}
 MARK_WORDS = {"right": "right", "wrong": "wrong", "missed": "not found"}
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+_ABSOLUTE = re.compile(r"(?<![\w./])(?:[A-Za-z]:[\\/]|~?/|\.\./)[^\s'\"=]+")
 Position = tuple[int, int]  # paragraph, sent_id
 
 
@@ -38,6 +39,7 @@ def page_templates() -> Environment:
     """Return the environment of the pages' templates."""
     environment = template_environment("twowiki.pages")
     environment.filters |= {"shown": as_text, "spaced": lambda text: text.replace("_", " ")}
+    environment.filters |= {"file_name": file_name, "command_text": command_text}
     environment.globals |= {"badges": BADGES, "signs": MARK_SIGNS, "words": MARK_WORDS}
     return environment
 
@@ -52,6 +54,19 @@ def as_text(value: Any, longest: int = LONGEST_NAME) -> str:
     text = value if isinstance(value, str) else repr(value)
     text = _UNSHOWABLE.sub("\ufffd", text)
     return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def file_name(path: Any) -> str:
+    """Return the name of a file, without the folders of the machine that it lies on."""
+    return as_text(re.split(r"[/\\]", str(path).rstrip("/\\"))[-1] or str(path))
+
+
+def command_text(command: Any, longest: int = 1000) -> str:
+    """Return a command line as a page shows it, with names for paths from a machine's root."""
+    words = [
+        _ABSOLUTE.sub(lambda found: file_name(found[0]), word) for word in str(command).split(" ")
+    ]
+    return as_text(" ".join(words), longest)
 
 
 class MarkedText(NamedTuple):

@@ -25,11 +25,11 @@ def render_layout(
         template: its name.
         title: the page's title.
         command: the command line that made it, for the page to name.
-        script: a file of the folder `templates`, for a page that has a script.
+        script: a file of the folder `templates`, for a page that has a script of its own.
         **values: what the template uses.
     """
     style = f"\n{evidence_style()}{_resource('report.css')}"
-    source = f"\n{_resource(script)}" if script else ""
+    source = "".join(f"\n{_resource(name)}" for name in ("layout.js", script) if name)
     return (
         page_templates()
         .get_template(template)

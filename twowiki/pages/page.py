@@ -1,52 +1,43 @@
 """Write the report of a score as one HTML page that needs nothing else. Pure.
 
-In: `ReportFindings`, and the report and curves of a run where there is one. Out: the page, with
-the picture of the curves in it.
+In: `ReportFindings` of one system or several, and the run that made the predictions where there is
+one. Out: the page, with the rows of all questions packed in it.
 """
 
 from __future__ import annotations
 
-import base64
-import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from twowiki.errors import existing_file
-from twowiki.io.records import read_object
 from twowiki.metric.blame import STEPS
 from twowiki.metric.error_analysis import ERROR_TYPES, OUTCOMES, Category, entries
 from twowiki.metric.normalization import CLOSED_ANSWERS, normalize_answer
-from twowiki.metric.report import Report, Summary
+from twowiki.metric.report import Summary
 from twowiki.metric.report_text import PEOPLE_TITLES
 from twowiki.metric.results import PARTS, UNTYPED
-from twowiki.pages.collect import ReportFindings, Shown, check_of, paragraphs_of, question_of
+from twowiki.pages.collect import (
+    Assessment,
+    ReportFindings,
+    Shown,
+    SystemFindings,
+    paragraphs_of,
+    question_of,
+)
 from twowiki.pages.evidence import locate_facts, make_graph, mark_paragraphs
 from twowiki.pages.layout import render_layout
+from twowiki.pages.run_curves import ShownRun, run_values
+from twowiki.pages.systems import (
+    MEASURE_NAMES,
+    PART_NAMES,
+    Scale,
+    by_hop,
+    by_type,
+    changes_of,
+    differences_of,
+    shown_parts,
+)
 
-PART_NAMES = {"answer": "answer", "sp": "sentences", "evidence": "evidence", "joint": "joint"}
-_METRIC_NAMES = {"em": "EM", "f1": "F1", "prec": "precision", "recall": "recall"}
-CURVE_SCORES = ("joint_f1", "f1", "sp_f1", "evi_f1", "joint_em")
-_RUN_SETTINGS = ("steps", "epochs", "stopped", "seed", "batch_size", "weights", "cpu_seconds",
-                 "commit", "command")  # fmt: skip
 _KINDS = {kind.key: kind for kind in (*OUTCOMES, *ERROR_TYPES)}
-
-
-class ShownRun(NamedTuple):
-    """A training run to show: its report.json, and its curves as a PNG, empty without any."""
-
-    report: Mapping[str, Any]
-    curves: bytes = b""
-
-
-def read_run(path: Path) -> ShownRun:
-    """Read a run's report and curves, from its folder or from report.json itself."""
-    path = path / "report.json" if path.is_dir() else path
-    existing_file(path, "Name the folder that a training run wrote (with report.json in it)")
-    value = read_object(path, "Name a training run's folder")
-    curves = path.with_name("curves.png")
-    return ShownRun(value, curves.read_bytes() if curves.is_file() else b"")
 
 
 def render_page(
@@ -60,7 +51,8 @@ def render_page(
         seed: of the choice of examples, for the page to name.
         run: a training run to show.
     """
-    report = findings.report
+    report, systems = findings.report, findings.systems
+    parts = shown_parts(report.metrics)
     whole = Summary(report.n, report.metrics, report.intervals)
     return render_layout(
         "report.html",
@@ -68,93 +60,139 @@ def render_page(
         command=report.command,
         script="report.js",
         report=report,
+        systems=systems,
         seed=seed,
-        parts=_shown_parts(report),
+        parts=parts,
         part_names=PART_NAMES,
-        metric_names=_METRIC_NAMES,
+        metric_names=MEASURE_NAMES,
         groups=[*report.types.items(), ("all", whole)],
         types=list(report.types),
-        outcomes=_counts_table(OUTCOMES, findings, "outcome"),
-        errors=_counts_table(ERROR_TYPES, findings, "error"),
+        outcomes=_counts_table(OUTCOMES, systems, "outcome"),
+        errors=_counts_table(ERROR_TYPES, systems, "error"),
+        hops=by_hop(systems, parts),
         steps=STEPS,
-        run=None if run is None else _run_values(run),
+        run=None if run is None else run_values(run),
         people_titles=PEOPLE_TITLES,
         examples=[_example_values(shown, findings) for shown in findings.shown],
+        rows=findings.rows,
+        packed=findings.packed,
+        compared=_compared(systems, parts) if len(systems) > 1 else None,
     )
 
 
-def _shown_parts(report: Report) -> dict[str, str]:
-    """Return the parts that the gold has, and joint where there is one, with their prefixes."""
-    there = report.metrics
-    return {part: prefix for part, prefix in PARTS.items() if there[f"{prefix}f1"] is not None}
+def _compared(systems: Sequence[SystemFindings], parts: Mapping[str, str]) -> dict[str, Any]:
+    """Return what only a page of several systems has."""
+    names = [f"{prefix}f1" for prefix in parts.values()]
+    headline = names[0]
+    groups = by_type(systems)
+    ends = [
+        end
+        for _, rows in groups
+        for _, one in rows
+        for end in (one.metrics[headline], *((one.intervals or {}).get(headline, ())))
+    ]
+    scale = Scale.around(ends)
+    return {
+        "headline": headline,
+        "names": names,
+        "pairs": differences_of(systems, names),
+        "changes": changes_of(systems),
+        "scale": scale,
+        "groups": [
+            (kind, [(name, one, scale.place(one.metrics[headline],
+                                            (one.intervals or {}).get(headline)))
+                    for name, one in rows])
+            for kind, rows in groups
+        ],
+    }  # fmt: skip
 
 
 def _counts_table(
-    kinds: Sequence[Category], findings: ReportFindings, field: str
+    kinds: Sequence[Category], systems: Sequence[SystemFindings], field: str
 ) -> dict[str, Any]:
-    """Count questions by outcome or error: in all, by type, and among the examples shown.
+    """Count questions by outcome or error, in all and by type, for each system.
 
     Every outcome has a row; an error only if there is one.
     """
     is_outcome = field == "outcome"
-    counts = findings.outcomes if is_outcome else findings.error_types
-    shown = Counter(
-        key for one in findings.shown for key in ((one.outcome,) if is_outcome else one.error_types)
-    )
     rows = []
     for kind in kinds:
-        by_type = [counts[name, kind.key] for name in findings.report.types]
-        count = sum(by_type)
-        if count or is_outcome:
-            share = 100 * count / max(1, findings.report.n)
-            rows.append(
-                {"kind": kind, "count": count, "share": share, "by_type": by_type,
-                 "shown": shown[kind.key]}
-            )  # fmt: skip
+        counted = []
+        for system in systems:
+            counts = system.outcomes if is_outcome else system.error_types
+            by_type = [counts[name, kind.key] for name in system.report.types]
+            count = sum(by_type)
+            share = 100 * count / max(1, system.report.n)
+            counted.append({"count": count, "share": share, "by_type": by_type})
+        if is_outcome or any(one["count"] for one in counted):
+            rows.append({"kind": kind, "systems": counted})
     return {"field": field, "rows": rows}
 
 
 def _example_values(shown: Shown, findings: ReportFindings) -> dict[str, Any]:
     """Return what the page shows of one example."""
-    gold, prediction, checked = shown.gold, shown.prediction, check_of(findings, shown)
-    paragraphs = paragraphs_of(shown)
-    gold_facts, lost_gold = locate_facts(paragraphs, [fact for fact, _ in checked.gold_facts])
-    facts, lost_predicted = locate_facts(paragraphs, [fact for fact, _ in checked.predicted_facts])
-    answers = [
-        answer
-        for answer in (
-            ("gold", "gold answer", gold.answer),
-            ("predicted", "predicted answer", prediction.answer),
-        )
-        if not _is_closed(answer[2])
+    gold, paragraphs = shown.gold, paragraphs_of(shown)
+    first = findings.systems[0].classifier.match_entries(shown.systems[0].prediction, gold)
+    gold_facts, lost_gold = locate_facts(paragraphs, [fact for fact, _ in first.gold_facts])
+    systems = [
+        _judged_values(system, judged, shown, findings.report.form.parts)
+        for system, judged in zip(findings.systems, shown.systems, strict=True)
     ]
-    metrics = shown.result.metrics
+    located = [locate_facts(paragraphs, one["facts"]) for one in systems]
+    answers = [("gold", "gold answer", gold.answer)]
+    several = len(systems) > 1
+    for one in systems:
+        label = f"answer of {one['name']}" if several else "predicted answer"
+        answers.append(("predicted", label, one["answer"]))
+    by_place: dict[tuple[int, int], list[str]] = {}
+    for one, (places, lost) in zip(systems, located, strict=True):
+        one["lost"] = lost
+        for place in dict.fromkeys(places):
+            by_place.setdefault(place, []).append(one["name"])
+
+    def names_of(paragraph: int, sent_id: int) -> str:
+        found = by_place.get((paragraph, sent_id), []) if several else []
+        return f"by {', '.join(found)}" if found else ""
+
+    shown_answers = [answer for answer in answers if not _is_closed(answer[2])]
+    marks = _marks_of(gold_facts, list(by_place))
     return {
         "id": gold.id,
+        "row": shown.row,
         "type": gold.type or UNTYPED,
         "question": question_of(shown) or f"question {gold.id}",
-        "outcome": _KINDS[shown.outcome],
-        "errors": [_KINDS[key] for key in shown.error_types],
         "gold_answer": gold.answer,
-        "answer": prediction.answer,
-        "answer_is_right": metrics[0] == 1.0,
-        "f1": {
-            PART_NAMES[part]: 100 * metrics[4 * n + 1]
-            for n, part in enumerate(PARTS)
-            if part in _shown_parts(findings.report)
-        },
-        "paragraphs": list(mark_paragraphs(paragraphs, _marks_of(gold_facts, facts), answers)),
+        "systems": systems,
+        "paragraphs": list(mark_paragraphs(paragraphs, marks, shown_answers, names_of)),
         "lost_gold": lost_gold,
-        "lost_predicted": lost_predicted,
         "graphs": "evidence" in findings.report.form.parts,
+        "gold_graph": systems[0]["gold_graph"]
+        if not several
+        else make_graph([triple for triple, _ in first.gold_triples]),
+        "gold_count": len(first.gold_triples),
+    }
+
+
+def _judged_values(
+    system: SystemFindings, judged: Assessment, shown: Shown, parts: Sequence[str]
+) -> dict[str, Any]:
+    """Return what the page shows of one system's prediction."""
+    checked = system.classifier.match_entries(judged.prediction, shown.gold)
+    metrics, triples = judged.result.metrics, judged.prediction.evidences
+    scored = shown_parts(system.report.metrics)
+    return {
+        "name": system.name,
+        "outcome": _KINDS[judged.outcome],
+        "errors": [_KINDS[key] for key in judged.error_types],
+        "answer": judged.prediction.answer,
+        "answer_is_right": metrics[0] == 1.0,
+        "f1": {PART_NAMES[part]: 100 * metrics[4 * list(PARTS).index(part) + 1] for part in scored},
+        "facts": [fact for fact, _ in checked.predicted_facts],
         "gold_graph": _graph(checked.gold_triples, "missed"),
         "gold_found": sum(hit for _, hit in checked.gold_triples),
-        "gold_count": len(checked.gold_triples),
-        "predicted_graph": _graph(checked.predicted_triples, "wrong"),
-        "predicted_right": sum(hit for _, hit in checked.predicted_triples),
-        "predicted_count": None
-        if prediction.evidences is None
-        else len(entries(prediction.evidences)),
+        "graph": _graph(checked.predicted_triples, "wrong"),
+        "right": sum(hit for _, hit in checked.predicted_triples),
+        "count": None if triples is None else len(entries(triples)),
     }
 
 
@@ -173,45 +211,3 @@ def _marks_of(
 def _graph(triples: Sequence[tuple[Any, bool]], otherwise: str) -> Any:
     marks = ["right" if hit else otherwise for _, hit in triples]
     return make_graph([triple for triple, _ in triples], marks)
-
-
-def _run_values(run: ShownRun) -> dict[str, Any]:
-    """Return the picture of a run's curves, their last values, and what the run was."""
-    picture = base64.b64encode(run.curves).decode()
-    settings = [
-        (name, run.report[name]) for name in _RUN_SETTINGS if run.report.get(name) is not None
-    ]
-    hardware = run.report.get("hardware")
-    if isinstance(hardware, Mapping):
-        settings += list(hardware.items())
-    return {
-        "curves": f"data:image/png;base64,{picture}" if picture else "",
-        "last_values": _last_values(run.report.get("history")),
-        "settings": [(name, _value_text(value)) for name, value in settings],
-    }
-
-
-def _last_values(history: Any) -> list[tuple[str, str]]:
-    """Return the last loss, with its parts, and the last validation scores."""
-    records = [one for one in history if isinstance(one, Mapping)] if history else []
-    losses = [one for one in records if _is_number(one.get("loss"))]
-    scores = [one["metrics"] for one in records if isinstance(one.get("metrics"), Mapping)]
-    values: dict[str, Any] = {}
-    if losses:
-        parts = losses[-1].get("losses")
-        values = {"loss": losses[-1]["loss"], **(parts if isinstance(parts, Mapping) else {})}
-    values = {f"training {name}": value for name, value in values.items()}
-    if scores:
-        names = [name for name in CURVE_SCORES if name in scores[-1]] or sorted(scores[-1])[:8]
-        values |= {f"validation {name}": scores[-1][name] for name in names}
-    return [(name, f"{value:.4g}") for name, value in values.items() if _is_number(value)]
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
-
-
-def _value_text(value: Any) -> Any:
-    if isinstance(value, list) and all(isinstance(part, str) for part in value):
-        return " ".join(value)
-    return f"{value:,}" if type(value) is int else value
