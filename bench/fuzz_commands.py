@@ -55,6 +55,7 @@ LINES: dict[str, str] = {
     "score": "score {predictions} {source} {aliases} --output OUT --per-example OUT2",
     "score texts": "score --from-llm {texts} {source} --output OUT",
     "report": "report {predictions} {source} OUT",
+    "report systems": "report {predictions} {predictions} {source} OUT",
     "submission": "submission {predictions} {source} OUT",
     "prompt": "prompt {source} OUT",
     "generate": "generate --wikidata {wikidata} --paragraphs {paragraphs} --out OUT "

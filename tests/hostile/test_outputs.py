@@ -34,6 +34,7 @@ OUTPUTS = {
     "rename": "OUT",
     "twins": "OUT",
     "report": "OUT",
+    "leaderboard": "OUT",
     "submission": "OUT",
     "prompt": "OUT",
     "validate": "--output",

@@ -39,6 +39,7 @@ COMMANDS = {
     "retrieval": ("retrieval:RetrievalCommand", "scores of rankings: recall, MRR, nDCG, by hop"),
     "score": ("score:ScoreCommand", "answers, supporting facts, evidence and joint"),
     "report": ("score:ReportCommand", "a page of scores, errors and examples"),
+    "leaderboard": ("score:LeaderboardCommand", "a page of saved reports, the best first"),
     "submission": ("score:SubmissionCommand", "the file for the authors' leaderboard"),
     "prompt": ("score:PromptCommand", "questions as prompts for a language model"),
     "encode": ("encode:EncodeCommand", "a training run's data, before the run, with all cores"),

@@ -6,7 +6,7 @@ import gc
 import json
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -167,10 +167,8 @@ class ReportCommand(RetrievedOptions, ScoreSettings):
     def __post_init__(self) -> None:
         object.__setattr__(self, "confidence", self.confidence or None)
         super().__post_init__()
-        names = self.names
-        if names and (len(names) != len(self.predictions) or len(set(names)) < len(names)):
-            problem = f"--names has {len(names)} for {len(self.predictions)} files"
-            raise DataError(problem, remedy="Name each file once, by different names")
+        if self.names:
+            check_names_fit(self.names, self.predictions)
 
     def run(self) -> int:
         from twowiki.metric.tables import format_score
@@ -223,6 +221,50 @@ class ReportCommand(RetrievedOptions, ScoreSettings):
             command=shlex.join(self.command) or None,
             names=self.names,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaderboardCommand:
+    """Write a page of the saved reports of several systems, the best joint F1 first.
+
+    A report is what `twowiki score --output REPORT.json` wrote; with --by-type and --confidence it
+    has scores by type and intervals. Neither gold nor predictions are read. Reports that were made
+    with other options or versions, or of another gold, are refused by name.
+
+      twowiki leaderboard small.json large.json leaderboard.html --names small large
+    """
+
+    reports: list[str] = positional("reports of `twowiki score --output`", role="input")
+    out: Path = positional("the page to write (.html)", role="output", keeps=".html")
+    names: list[str] = argument(
+        [], "names of the systems (default: the files of their predictions)", nargs="+"
+    )
+    title: str = argument("Leaderboard", "title of the page")
+    command: tuple[str, ...] = argument((), flag=False)
+
+    def run(self) -> int:
+        from twowiki.pages.leaderboard import (
+            check_comparable,
+            read_saved_report,
+            render_leaderboard,
+        )
+
+        if self.names:
+            check_names_fit(self.names, self.reports)
+        reports = [read_saved_report(Path(path)) for path in self.reports]
+        check_comparable(reports)
+        command = shlex.join(self.command) or None
+        page = render_leaderboard(reports, title=self.title, names=self.names, command=command)
+        write_text(self.out, page)
+        print(f"{self.out}: {len(reports)} systems, {reports[0].n} questions")
+        return 0
+
+
+def check_names_fit(names: Sequence[str], files: Sequence[str]) -> None:
+    """Raise unless there is one name for each file, and none stands twice."""
+    if len(names) != len(files) or len(set(names)) < len(names):
+        problem = f"--names has {len(set(names))} names for {len(files)} files"
+        raise DataError(problem, remedy="Name each file once, by different names")
 
 
 @dataclass(frozen=True, kw_only=True)
