@@ -7,7 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from twowiki.data.configs import GENERATED_CONFIG
+from twowiki.data.configs import GENERATED_CONFIG, WORLD_CONFIG
+from twowiki.errors import DataError
 from twowiki.io.ownership import MARK, open_folder
 
 if TYPE_CHECKING:
@@ -58,6 +59,11 @@ def generate_files(
     from twowiki.builder.export import export
     from twowiki.generation.pipeline import run_pipeline
 
+    if config.sets and name != WORLD_CONFIG:
+        raise DataError(
+            "--sets makes questions about fictional worlds alone",
+            remedy='Use --world, such as --world "people=2000,films=1500,sets=1"',
+        )
     inputs = [path for path in (config.wikidata, config.paragraphs) if path is not None]
     resources = replace(resources, work=resources.work or out / "work")
     with (

@@ -7,6 +7,7 @@ from typing import Any
 from twowiki.errors import DataError
 
 TWO_WIKI_TYPES = ("comparison", "inference", "compositional", "bridge_comparison")
+SET_TYPES = ("intersection", "count")  # of fictional worlds alone: questions over listed pages
 HOTPOT_TYPES = ("bridge", "comparison")
 HOTPOT_CONFIG = "hotpotqa"
 DEFAULT_CONFIG = "data_ids_april7"
@@ -51,6 +52,8 @@ def types_of(config: str) -> tuple[str, ...]:
         raise DataError(f"unknown config {config!r}", remedy=f"Known: {known}")
     if config == LAYOUT_CONFIG:
         return (*TWO_WIKI_TYPES, "bridge")
+    if config == WORLD_CONFIG:
+        return (*TWO_WIKI_TYPES, *SET_TYPES)
     return HOTPOT_TYPES if config == HOTPOT_CONFIG else TWO_WIKI_TYPES
 
 
@@ -67,4 +70,6 @@ def type_named(value: Any, config: str) -> str | None:
     remedy = f"The types of config {config!r} are {', '.join(known)}"
     if config != HOTPOT_CONFIG and value in HOTPOT_TYPES:
         remedy += f"; for HotpotQA's files use the config {HOTPOT_CONFIG!r}"
+    if value in SET_TYPES:
+        remedy += f"; for the questions of a fictional world use the config {WORLD_CONFIG!r}"
     raise DataError(f"unknown question type {value!r}", field="type", remedy=remedy)

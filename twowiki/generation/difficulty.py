@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from twowiki.data.configs import SET_TYPES
 from twowiki.data.dates import MONTH_NAMES
 from twowiki.data.schema import HOTPOT_TYPES, TWO_WIKI_TYPES, Example, Triple
 from twowiki.data.sources import read_examples
@@ -91,7 +92,7 @@ def measure_difficulty(examples: Sequence[Example]) -> dict[str, Any]:
         for name in answers
     }
     report: dict[str, Any] = {}
-    for kind in dict.fromkeys(("all", *TWO_WIKI_TYPES, *HOTPOT_TYPES)):
+    for kind in dict.fromkeys(("all", *TWO_WIKI_TYPES, *SET_TYPES, *HOTPOT_TYPES)):
         members = [n for n, example in enumerate(examples) if kind in ("all", example.type)]
         if members:
             report[kind] = _mean_scores(scores, members)
@@ -130,6 +131,8 @@ def two_hop_answer(example: Example) -> str:
         return ""
     if example.type in BRIDGE_TYPES:
         return example.triples[-1].object
+    if example.type in SET_TYPES:
+        return _listed_answer(example)
     values = _values(example)
     if len(values) != 2:
         return ""
@@ -143,6 +146,26 @@ def two_hop_answer(example: Example) -> str:
     best = one if larger == later else two
     named = normalize_answer(best) in normalize_answer(example.question)
     return best if named else bare_title(best)
+
+
+def _listed_answer(example: Example) -> str:
+    """Answer a question over listed pages by the last values of the subjects that it names."""
+    relation = example.triples[-1].relation
+    facts = [fact for fact in _with_ids(example) if fact.relation == relation]
+    titles = [fact.title for fact in example.facts][-len(facts) :]
+    question = example.question
+    if relation in ("date of birth", "date of death", "publication date"):
+        days = [_parse_day(triple.object) for triple in example.triples]
+        best = max(days) if question.endswith(("last?", "latest?")) else min(days)
+        place = days.index(best)
+    elif example.type == "intersection":
+        place = next((n for n, one in enumerate(facts) if n and one.object == facts[0].object), 0)
+    else:
+        texts = [triple.object for triple in example.triples if triple.relation == relation]
+        wanted = {one.object for one, text in zip(facts, texts, strict=True) if text in question}
+        return str(sum(one.object in wanted for one in facts))
+    title = titles[place]
+    return title if title in question else bare_title(title)
 
 
 def _is_stated(example: Example) -> bool:

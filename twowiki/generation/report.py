@@ -25,6 +25,8 @@ def answer_type(example: Example, classes: Mapping[str, str]) -> str:
     answer = example.answer or ""
     if answer in ("yes", "no"):
         return "yes/no"
+    if answer.isdigit() and len(answer) < 3:
+        return "number"
     if example.answer_id is None or DATE.fullmatch(answer):
         return "date"
     return classes.get(example.answer_id, "other")
@@ -65,7 +67,7 @@ def summarize_run(
         splits: the split of each sample by id.
     """
     classes = run.answer_classes()
-    by_type = {kind: _Tally() for kind in TWO_WIKI_TYPES if kind in run.config.types}
+    by_type = {kind: _Tally() for kind in run.config.all_types}
     by_split: dict[str, Counter[str]] = {}
     answers: Counter[str] = Counter()
     shown: dict[str, list[dict[str, str]]] = {kind: [] for kind in by_type}
@@ -84,7 +86,9 @@ def summarize_run(
     total = sum(tally.count for tally in by_type.values())
     like: dict[str, Any] = {}
     if run.config.profile is not None and total:
-        after = profile_of((one for name in ("train", "dev", "test") for one in examples(name)), "")
+        kept = (one for name in ("train", "dev", "test") for one in examples(name)
+                if one.type in TWO_WIKI_TYPES)  # fmt: skip
+        after = profile_of(kept, "")
         like["like"] = {
             "source": run.config.profile.source,
             "before": run.counts["samples"]["like_before"],

@@ -64,6 +64,18 @@ class Reviewer:
 
     def review(self, plan: Plan) -> Plan | Drop:
         """Choose the sentences of a plan's facts; drop it for its first fault."""
+        reviewed = self.review_facts(plan)
+        if isinstance(reviewed, Drop):
+            return reviewed
+        for fault in self._faults(plan, reviewed.facts):
+            if fault not in self._allowed:
+                return Drop(fault)
+        if not reviewed.provenance.worded and UNWORDED not in self._allowed:
+            return Drop(UNWORDED)
+        return reviewed
+
+    def review_facts(self, plan: Plan) -> Plan | Drop:
+        """Choose the sentences of a plan's facts; drop it for the first fault of one alone."""
         facts, all_worded = [], True
         values = Counter((fact.subject, fact.relation) for fact in plan.facts)
         for fact in plan.facts:
@@ -74,11 +86,6 @@ class Reviewer:
                 known = fault in (SEVERAL, ELSEWHERE) and values[fact.subject, fact.relation] > 1
                 if not known and fault not in self._allowed:
                     return Drop(fault)
-        for fault in self._faults(plan, facts):
-            if fault not in self._allowed:
-                return Drop(fault)
-        if not all_worded and UNWORDED not in self._allowed:
-            return Drop(UNWORDED)
         provenance = msgspec.structs.replace(plan.provenance, worded=all_worded)
         return plan._replace(facts=facts, provenance=provenance)
 

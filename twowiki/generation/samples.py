@@ -203,7 +203,8 @@ class Plan(NamedTuple):
     order: tuple[int, int] = (0, 0)
 
 
-def _slots(entities: Entities, style: Style, *qids: int) -> list[str]:
+def slots_of(entities: Entities, style: Style, *qids: int) -> list[str]:
+    """Return the names of entities as a question of that style writes them."""
     paper = style.wording == PAPER
     names = [entities.slot(qid, brackets=paper) for qid in qids]
     return [paper_case(name) for name in names] if paper else names
@@ -216,7 +217,7 @@ def plan_chain(row: ChainCandidate, entities: Entities, style: Style) -> Plan | 
         Grounded(row.start, r1, row.bridge, row.norm1, row.bridge, row.sent1, row.stmt1),
         Grounded(row.bridge, r2, row.end, row.norm2, row.says, row.sent2, row.stmt2),
     ]
-    slots = dict.fromkeys(("1", "x"), _slots(entities, style, row.start)[0])
+    slots = dict.fromkeys(("1", "x"), slots_of(entities, style, row.start)[0])
     provenance = Provenance(relations=[r1, r2])
     if row.rule:
         word = _inferred_word(row, entities)
@@ -273,7 +274,7 @@ def plan_comparison(row: ComparisonCandidate, entities: Entities, style: Style) 
     forms = comparison_forms(row.relation, entity_type, style.wording)
     shown = entity_type or _type_in_text(entities, pair)
     slots = {"type": noun_of(shown), "types": plural_of(shown)}
-    wordings, swapped = _compared(forms, slots, row, _slots(entities, style, *pair), style)
+    wordings, swapped = _compared(forms, slots, row, slots_of(entities, style, *pair), style)
     if not wordings:
         return Drop("no_template")
     provenance = Provenance(relations=names, group=f"Q{row.group}")
@@ -338,7 +339,7 @@ def plan_bridge_comparison(
     ]
     facts += [fact for person in people for fact in entities.grounded(person, row.r2)]
     forms = bridge_comparison_forms(row.r1, row.r2, style.wording)
-    wordings, swapped = _compared(forms, {}, row, _slots(entities, style, *films), style)
+    wordings, swapped = _compared(forms, {}, row, slots_of(entities, style, *films), style)
     provenance = Provenance(relations=[row.r1, row.r2])
     gold, order = films + people, (row.low1, row.low2)
     return Plan(
@@ -378,8 +379,8 @@ def render_question(
         answer, answer_id = evidences[-1].object, _object_id(plan.facts[-1])
         answer_id = None if answer_id == DATE_ID else answer_id
     elif answer not in ("yes", "no"):
-        one, two = plan.gold[:2]
-        answer_id = f"Q{one if answer == _slots(entities, style, one)[0] else two}"
+        named = (qid for qid in plan.gold if slots_of(entities, style, qid)[0] == answer)
+        answer_id = next((f"Q{qid}" for qid in named), None)  # a number names nothing
     return GeneratedSample(
         id=sample_id,
         type=plan.type,

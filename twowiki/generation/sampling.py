@@ -27,6 +27,12 @@ from twowiki.generation.contexts import Contexts, gold_tables, hits_table
 from twowiki.generation.depth import Chain, deep_samples, entities_of, find_deep_chains
 from twowiki.generation.drawing import Drawing
 from twowiki.generation.entities import Entities
+from twowiki.generation.listed import (
+    Candidates,
+    entities_of_lists,
+    find_listed,
+    listed_samples,
+)
 from twowiki.generation.profiles import distances, profile_of
 from twowiki.generation.queries import CONTEXTS, WANTED, run_queries
 from twowiki.generation.ranking import FAR, NEAR, nearest_pages
@@ -52,6 +58,7 @@ from twowiki.io.files import replacing, write_json
 from twowiki.io.stages import fingerprint_of
 
 BALANCED = ("comparison", "bridge_comparison")
+_SURPLUS = 20
 _T = TypeVar("_T")
 
 
@@ -103,9 +110,9 @@ def _select(
 ) -> tuple[list[GeneratedSample], list[DroppedCandidate], Entities, dict[str, Any]]:
     """Return samples, dropped candidates, the entities that the candidates name, and counts."""
     config = run.config
-    # Contexts may drop a sample: 20 more are made, and the surplus is cut at the end.
+    # Contexts may drop a sample: some more are made, and the surplus is cut at the end.
     most = {
-        kind: None if limit is None else limit + 20
+        kind: None if limit is None else limit + _SURPLUS
         for kind, limit in ((kind, config.limit_of(kind)) for kind in config.types)
     }
     chosen = config.balanced or config.profile is not None  # needs many to choose from
@@ -125,12 +132,20 @@ def _select(
         most["compositional"] = wanted_chains - each * (config.hops - 2)
         deep = find_deep_chains(run.tables["grounded"], config.hops, each, config.seed)
         qids |= entities_of(deep)
+    listed: Candidates = {}
+    listed_limit = (config.limit_per_type or 0) + _SURPLUS
+    if config.sets:
+        listed = find_listed(run.tables, listed_limit, config.seed)
+        qids |= entities_of_lists(listed)
     wanted = pa.table({"qid": pa.array(sorted(qids), pa.int64())})
     write_part(folder / "wanted", "part-00000", wanted)
     run_queries(run.engine, WANTED, dict(run.tables) | {"wanted": folder / "wanted"}, folder)
     entities = Entities(folder)
     samples, dropped = _draw(config, candidates, entities, most)
-    samples += deep_samples(deep, entities, Style(config.title_case, config.seed), each)
+    style = Style(config.title_case, config.seed)
+    samples += deep_samples(deep, entities, style, each)
+    reviewer = Reviewer(entities, config.allowed, worded=config.support == "worded")
+    samples += listed_samples(listed, entities, style, listed_limit, reviewer)
     if config.profile is None:
         return samples, dropped, entities, {}
     plain = replace(config, like="", balanced=False)
@@ -217,7 +232,7 @@ def make_contexts(run: GenerationRun) -> None:
         total = write_lines(folder / "examples.jsonl", examples())
         return {"examples": total, "dropped": dict(sorted(counts.items()))}
 
-    limits = [config.limit_of(kind) for kind in config.types]
+    limits = [config.limit_of(kind) for kind in config.all_types]
     settings = [*limits, config.paragraphs_wanted]
     run.stage("contexts", make, settings=settings, queries=CONTEXTS)
 

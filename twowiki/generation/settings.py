@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from twowiki.data.schema import TWO_WIKI_TYPES
+from twowiki.data.configs import SET_TYPES, TWO_WIKI_TYPES
 from twowiki.errors import DataError, check_encodable
 from twowiki.generation.faults import CANDIDATE_FAULTS, DRAWN_ONLY
 from twowiki.generation.profiles import Profile, load_profile
@@ -108,6 +108,11 @@ class GenerateConfig:
         2, "the longest chains of compositional questions, as many of each length", minimum=2,
         maximum=6,
     )  # fmt: skip
+    sets: bool = argument(
+        False,
+        "questions over listed pages too, of the types intersection and count; for fictional "
+        "worlds alone",
+    )
     balanced: bool = argument(
         False, "draw two-way choices so that no known shortcut is right in more than 55%"
     )
@@ -136,6 +141,8 @@ class GenerateConfig:
         if (self.mix == "paper" or self.like) and self.exhaustive:
             option = "--like" if self.like else "--mix paper"
             raise DataError(f"{option} has no limit", remedy="Set --limit-per-type to a number.")
+        if self.sets and self.exhaustive:
+            raise DataError("--sets has no limit", remedy="Set --limit-per-type to a number.")
 
     @cached_property
     def profile(self) -> Profile | None:
@@ -149,6 +156,8 @@ class GenerateConfig:
 
     def limit_of(self, question_type: str) -> int | None:
         """Return the number of samples wanted of a type; None is all."""
+        if question_type in SET_TYPES:
+            return self.limit_per_type
         if self.limit_per_type is not None and self.profile is not None:
             found = self.profile.types.get(question_type)
             return round(self.limit_per_type * 4 * found.share) if found else 0
@@ -156,6 +165,11 @@ class GenerateConfig:
             return self.limit_per_type
         share = self.limit_per_type * 4 * PAPER_MIX[question_type]
         return max(1, share // sum(PAPER_MIX.values()))
+
+    @property
+    def all_types(self) -> tuple[str, ...]:
+        """The types of the samples: those of the release, and those over listed pages."""
+        return (*self.types, *SET_TYPES) if self.sets else self.types
 
     @property
     def largest_limit(self) -> int | None:
@@ -177,6 +191,8 @@ class GenerateConfig:
         """Return the settings without the paths, for reports."""
         settings = to_dict(settings_of(GenerateConfig, self))
         del settings["wikidata"], settings["paragraphs"]
+        if not self.sets:  # data without them have the bytes that they had before there were any
+            del settings["sets"]
         return settings
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from twowiki.data.configs import SET_TYPES
 from twowiki.data.dates import DATE
 from twowiki.data.schema import HOTPOT_TYPES, TWO_WIKI_TYPES, Example, Paragraph
 from twowiki.metric.normalization import normalize_answer
@@ -173,7 +174,7 @@ SHORTCUTS: dict[str, Callable[[_Reading], str]] = {
     "first sentence": _first_sentence,
     "first named": _first_named,
 }
-_KINDS = tuple(dict.fromkeys((*TWO_WIKI_TYPES, *HOTPOT_TYPES)))
+_KINDS = tuple(dict.fromkeys((*TWO_WIKI_TYPES, *SET_TYPES, *HOTPOT_TYPES)))
 TWO_WAY = ("comparison", "bridge_comparison")
 
 

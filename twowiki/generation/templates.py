@@ -108,6 +108,16 @@ def phrases_of(relation: str) -> list[str]:
     return list(_data("compositional")["phrases"].get(relation, ()))
 
 
+def chain_phrase(steps: Sequence[str], kind: str) -> str:
+    """Return the phrase for what steps lead to from #x, an entity of a type."""
+    noun = _data("compositional")["nouns"].get(kind, "")
+    phrase = f"{noun} #x" if noun else "#x"
+    for step in steps:
+        form = phrases_of(step)[-1]  # "the father of", which can be repeated
+        phrase = form.replace("#1" if "#1" in form else "#x", phrase)
+    return phrase
+
+
 def chain_forms(steps: Sequence[str], last: str, kind: str, style: str) -> list[Form]:
     """Return the forms of a chain: its steps as one phrase, and a question over the last relation.
 
@@ -118,11 +128,7 @@ def chain_forms(steps: Sequence[str], last: str, kind: str, style: str) -> list[
         style: "paper" or "clean".
     """
     data = _data("compositional")
-    noun = data["nouns"].get(kind, "")
-    phrase = f"{noun} #x" if noun else "#x"
-    for step in steps:
-        form = phrases_of(step)[-1]  # "the father of", which can be repeated
-        phrase = form.replace("#1" if "#1" in form else "#x", phrase)
+    phrase = chain_phrase(steps, kind)
     return [
         Form(
             f"chain/{len(steps) + 1}/{last}/{number}",
@@ -131,6 +137,25 @@ def chain_forms(steps: Sequence[str], last: str, kind: str, style: str) -> list[
             .replace("#bare", phrase.removeprefix("the ")),
         )
         for number, text in enumerate(data["questions"].get(last, ()), 1)
+    ]
+
+
+def listed_relations(form: str) -> list[str]:
+    """Return the relations of questions over listed pages.
+
+    Args:
+        form: "intersection", "count" or "superlative".
+    """
+    return [block["relation"] for block in _data("listed")[form]]
+
+
+def listed_forms(form: str, relation: str, kind: str) -> list[Form]:
+    """Return the forms of a question over listed pages of a kind."""
+    return [
+        found
+        for block in _data("listed")[form]
+        if block["relation"] == relation and kind in block["types"]
+        for found in _forms("listed", block, f"{form}/{relation}", CLEAN)
     ]
 
 

@@ -30,6 +30,7 @@ from inspect_ai.solver import TaskState, generate
 from rich.markup import escape
 
 from twowiki.data.aliases import read_aliases
+from twowiki.data.configs import SET_TYPES
 from twowiki.data.schema import HOTPOT_TYPES, TWO_WIKI_TYPES, Example
 from twowiki.data.sources import examples_of
 from twowiki.errors import DataError
@@ -195,7 +196,7 @@ def joint_means() -> Metric:
         ordered = sorted(scores, key=lambda one: str(one.sample_id).zfill(12))
         names = [name for name in (_value(ordered[0]) if ordered else ()) if name != _UNREAD]
         means: dict[str, float] = {name: _mean(ordered, name) for name in names}
-        for type_ in dict.fromkeys((*TWO_WIKI_TYPES, *HOTPOT_TYPES, UNTYPED)):
+        for type_ in dict.fromkeys((*TWO_WIKI_TYPES, *SET_TYPES, *HOTPOT_TYPES, UNTYPED)):
             part = [one for one in ordered if _type_of(one) == type_]
             if part and len(part) < len(ordered):
                 means |= {f"{type_}_{name}": _mean(part, name) for name in BY_TYPE if name in names}

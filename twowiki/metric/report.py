@@ -22,6 +22,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from twowiki._version import __version__
+from twowiki.data.configs import SET_TYPES
 from twowiki.data.schema import HOTPOT_TYPES, TWO_WIKI_TYPES
 from twowiki.io.records import DataSource
 from twowiki.metric.consistency import consistency_of
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 # A two-sided test at 5% finds a difference of 2.8 standard errors four times in five.
 DETECTABLE_ERRORS = 2.8
-_TYPES = tuple(dict.fromkeys((*TWO_WIKI_TYPES, *HOTPOT_TYPES)))
+_TYPES = tuple(dict.fromkeys((*TWO_WIKI_TYPES, *SET_TYPES, *HOTPOT_TYPES)))
 _TYPE_ORDER = {name: position for position, name in enumerate(_TYPES)}
 
 Rows = Sequence[Sequence[float]]

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from twowiki.data.configs import WORLD_CONFIG
 from twowiki.errors import DataError
 from twowiki.generation.profiles import load_profile
 from twowiki.io.files import write_json
@@ -24,7 +25,6 @@ from twowiki.worlds.corpus import CORPUS_CONFIG, CORPUS_FILE, write_corpus
 from twowiki.worlds.settings import OPTION_NAMES, WorldConfig, request_of
 
 _CERTIFICATE = "certificate.json"
-WORLD_CONFIG = "world"
 WORLD_CONFIGS = (WORLD_CONFIG, CORPUS_CONFIG)
 # The file that the config names as its data: one that always exists.
 PLACEHOLDER = __file__
@@ -107,7 +107,7 @@ def _generate(world: WorldConfig, questions: Mapping[str, Any], out: Path) -> di
             remedy="Give more people and films, such as people=500, films=400",
         )
     write_corpus(wikidata, paragraphs, out)
-    certificate = measure_shortcuts(read_gold_examples(out, None), {})["certificate"]
+    certificate = measure_shortcuts(read_gold_examples(out, None, WORLD_CONFIG), {})["certificate"]
     write_json(out / _CERTIFICATE, certificate)
     shutil.rmtree(out / "work", ignore_errors=True)
     return splits
@@ -155,6 +155,6 @@ def add_difficulty(config: WorldConfig, out: Path, report: Mapping[str, Any]) ->
     from twowiki.generation.difficulty import measure_difficulty, read_gold_examples
     from twowiki.generation.report import write_report
 
-    measured = measure_difficulty(read_gold_examples(out, None))
+    measured = measure_difficulty(read_gold_examples(out, None, WORLD_CONFIG))
     write_report(out, {**report, "world": config.to_dict(), **measured})
     return measured

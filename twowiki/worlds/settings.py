@@ -106,6 +106,7 @@ class WorldOptions:
     like: str | None = None
     balanced: bool | None = None
     hops: int | None = None
+    sets: bool | None = None
 
 
 OPTION_NAMES = tuple(field.name for field in fields(WorldOptions))
