@@ -42,6 +42,10 @@ LINES: dict[str, str] = {
     "export squad": "export {source} OUT --format squad",
     "export beir": "export {source} OUT --format beir",
     "audit": "audit {source} --output OUT --page OUT2",
+    "twins": "twins {source} OUT",
+    "review": "review {source} OUT",
+    "mine rules": "mine rules {generated}",
+    "mine templates": "mine templates {source}",
     "rename": "rename {source} OUT --aliases {aliases}",
     "people export": "people export OUT {source} --sample 3",
     "people import": "people import {people!} {peoplesheet} --person kim --output OUT",
@@ -67,6 +71,7 @@ LINES: dict[str, str] = {
     "predict": "predict {model} {source} OUT --scores OUT2",
     "predict texts": "predict --model {t5} --task arc_da {arcda} OUT --split dev --limit 2 "
     "--max-new-tokens 2",
+    "predict choices": "predict --model {t5} --task arc_mc {arc} OUT --max-new-tokens 2",
     "card": "card {run!} OUT",
     "convert-baseline": "convert-baseline {authors} OUT",
     "push model": "push model {run!} owner/name --dry-run",
@@ -95,7 +100,14 @@ LINES: dict[str, str] = {
     "arc-da retrieve": "arc-da retrieve {index} {arcda} OUT --report OUT2",
     "train": "train --output_dir OUT --config {settings}",
 }
-SLOW = {"train": 0.15, "generate": 0.4, "predict texts": 0.5, "world difficulty": 0.5}
+SLOW = {
+    "train": 0.15,
+    "generate": 0.4,
+    "predict texts": 0.5,
+    "predict choices": 0.3,
+    "mine rules": 0.5,
+    "world difficulty": 0.5,
+}
 BAD_OUTPUTS = (
     "new", "new", "new", "file", "folder", "input", "link", "hard link", "inside", "below a file",
     "pipe", "full", "null", "name", "marked", "dead link",
@@ -221,7 +233,6 @@ def _make_inputs(given: Path) -> dict[str, Path]:
             for name in CROWD for rater in "xy"
         ]  # fmt: skip
         write_lines(given / "ratings.jsonl", ratings)
-        _succeed("index", given / "source.json", given / "pages")
         _succeed("people", "export", given / "people", given / "source.json", "--sample", 3)
         sheet_of_people = next((given / "people").glob("*.csv"))
         shutil.copy(sheet_of_people, given / "people.csv")

@@ -14,12 +14,13 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.arc_da_files import RELEASE
+from tests.arc_da_files import ARC, RELEASE
 from tests.hub.folders import model_folder
 from tests.hub.loopback_hub import OWNER, WRITE, Hub, serving
 from tests.models.test_conversion import write_checkpoint
@@ -93,6 +94,23 @@ LONG: dict[str, LongCommand] = {
         ),
         ("*/_manifest.json", "*/_key", "*.parquet"),
     ),
+    "generate world": LongCommand(
+        lambda g, o: twowiki(
+            *("generate", "--world", "people=150,films=100", "--out", o / "out"),
+            *("--limit-per-type", 10, "--workers", 1),
+        ),
+        ("*/_manifest.json", "*/_key", "*.parquet"),
+    ),
+    "export squad": LongCommand(
+        lambda g, o: twowiki("export", g / "dev.json", o / "data", "--format", "squad")
+    ),
+    "corpus": LongCommand(lambda g, o: twowiki("corpus", g / "dev.json", o / "corpus")),
+    "twins": LongCommand(lambda g, o: twowiki("twins", g / "dev.json", o / "twins.json")),
+    "rename": LongCommand(
+        lambda g, o: twowiki(
+            *("rename", g / "dev.json", o / "new.json", "--aliases", g / "aliases.json"),
+        )
+    ),
     "world": LongCommand(
         lambda g, o: twowiki("world", "--people", 3000, "--films", 2000, "--out", o / "world")
     ),
@@ -119,8 +137,26 @@ LONG: dict[str, LongCommand] = {
             *(RELEASE, o / "p.jsonl", "--batch-size", 1, "--max-new-tokens", 4),
         )
     ),
+    "predict choices": LongCommand(
+        lambda g, o: twowiki(
+            *("predict", "--model", g / "t5", "--task", "arc_mc", "--choose-by", "likelihood"),
+            *("--batch-size", 1, ARC, o / "p.jsonl"),
+        )
+    ),
     "index": LongCommand(
         lambda g, o: twowiki("arc-da", "index", g / "corpus.txt", o / "index"),
+    ),
+    "index vectors": LongCommand(
+        lambda g, o: twowiki(
+            *("index", g / "dev.json", o / "index", "--engine", "faiss"),
+            *("--encoder", g / "encoder"),
+        )
+    ),
+    "retrieve pages": LongCommand(
+        lambda g, o: twowiki(
+            *("retrieve", g / "pages", g / "dev.json", o / "r.jsonl"),
+            *("--k", 3, "--hops", 2, "--batch", 10),
+        )
     ),
     "retrieve": LongCommand(
         lambda g, o: twowiki(
@@ -160,7 +196,27 @@ def prepare(folder: Path) -> Path:
     write_checkpoint(folder / "authors")
     lines = "".join(f"A plant number {n} grows in soil {n % 97} near water.\n" for n in range(3000))
     (folder / "corpus.txt").write_text(lines, encoding="utf-8")
+    save_sentence_encoder(folder / "encoder", "a plant number grows in soil near water".split())
+    line = {"Q_id": "Q1", "aliases": ["Dessa Orrel"], "demonyms": []}
+    (folder / "aliases.json").write_text(json.dumps(line) + "\n", encoding="utf-8")
     finish(LONG["index"].line(folder, folder))
+    finish(twowiki("index", folder / "dev.json", folder / "pages"))
+    return folder
+
+
+def save_sentence_encoder(folder: Path, words: list[str]) -> Path:
+    """Save an encoder that averages a vector for each of some words."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from sentence_transformers import SentenceTransformer
+        from sentence_transformers.models import StaticEmbedding
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+    words = ["[UNK]", *dict.fromkeys(words)]
+    made = Tokenizer(models.WordLevel({word: n for n, word in enumerate(words)}, "[UNK]"))
+    made.normalizer = normalizers.Lowercase()
+    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    SentenceTransformer(modules=[StaticEmbedding(made, embedding_dim=32)]).save(str(folder))
     return folder
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+import twowiki
+from tests.hostile.long_commands import LONG, prepare
 from tests.tiny_data import tiny_files
 from tests.training.runs import run
 from twowiki.cli.main import main
@@ -22,6 +25,12 @@ from twowiki.errors import DataError
 from twowiki.io.ownership import FOLDER_LOCK, MARK, OwnedFolder, names_below, open_folder
 
 WORLD = Path(__file__).parents[1] / "data" / "world"
+BESIDE = (".unfinished", ".unfinished.lines", ".outputs.jsonl", ".parts/1.json")
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return prepare(tmp_path_factory.mktemp("given"))
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -147,6 +156,52 @@ def test_an_export_leaves_no_aliases_of_its_earlier_source(
     assert main(["export", str(with_aliases), str(tmp_path / "mine")]) == 2
     assert "this run did not write it" in capsys.readouterr().err
     assert (tmp_path / "mine" / "id_aliases.json").read_text() == "mine"
+
+
+def test_an_export_replaces_only_exports(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    rows = twowiki.load_dataset(str(tiny_files(tmp_path)[1]))
+    shard, hidden = "train-00000-of-00001.parquet", ".data_ids_april7.partial"
+    for number, name in enumerate((f"data_ids_april7/{shard}", f"{hidden}/{shard[:11]}.txt")):
+        out = tmp_path / f"out{number}"
+        (out / name).parent.mkdir(parents=True)
+        parquet.write_table(pyarrow.table({"mine": [1]}), out / name)
+        before = contents(out)
+        source = str(tmp_path / "validation.json")
+        assert main(["export", source, str(out), "--config", "data_ids_april7"]) == 2
+        assert "it holds files of others" in capsys.readouterr().err
+        with pytest.raises(DataError, match="it holds files of others"):
+            twowiki.export(rows, out)
+        assert contents(out) == before
+    for _ in range(2):
+        assert twowiki.export(rows, tmp_path / "new")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in LONG if not name.startswith("train")])
+def test_a_file_of_a_user_at_any_name_that_a_command_writes_stays(
+    name: str, given: Path, tmp_path: Path
+) -> None:
+    def arguments(out: Path) -> list[str]:
+        return LONG[name].line(given, out)[3:]
+
+    out = tmp_path / "whole"
+    out.mkdir()
+    assert main(arguments(out)) == 0
+    named = arguments(out)  # a file that the user names may be replaced
+    listed = [file for file in names_below(out) if str(out / file) not in named]
+    beside = [f"{Path(word).name}{end}" for word in named for end in BESIDE if str(out) in word]
+    for number, file in enumerate([*random.Random(1).sample(listed, min(2, len(listed))), *beside]):
+        out = tmp_path / str(number)
+        (out / file).parent.mkdir(parents=True)
+        (out / file).write_text("mine")
+        main(arguments(out))
+        text = (out / file).read_text()
+        assert text == "mine" or (file.endswith("README.md") and text.endswith("\nmine"))
 
 
 # ---- training

@@ -25,9 +25,9 @@ from twowiki.builder.formats import export_format
 from twowiki.builder.sources import DatasetSource, dataset_splits
 from twowiki.data.amendments import AMENDED_MARK
 from twowiki.data.schema import SPLITS
-from twowiki.data.splits import EXPORT_MARK, guess_config
+from twowiki.data.splits import EXPORT_MARK, guess_config, shard_config
 from twowiki.errors import DataError
-from twowiki.io.files import replacing, sha256_of
+from twowiki.io.files import LEFT_OVER, replacing, sha256_of
 from twowiki.io.journal import Journal
 from twowiki.io.ownership import OwnedFolder
 from twowiki.io.stages import run_stage
@@ -38,6 +38,10 @@ ROW_GROUP = 1000  # rows; what a streaming reader holds at once
 SHARD_ROWS = 50_000  # about 100 MB of 2WikiMultiHopQA
 ALIASES = "id_aliases.json"
 _SHARD = re.compile(r"(train|validation|test)-\d{5}-of-\d{5}\.parquet")
+_JOURNAL = "shards.jsonl"
+_UNFINISHED = re.compile(
+    rf"({'|'.join(SPLITS)})-\d{{5}}(-of-\d{{5}})?\.parquet|_key|_manifest\.json|{_JOURNAL}"
+)
 
 
 def export(
@@ -85,10 +89,10 @@ def export(
         return export_format(source, out, format, config, form=form).rows
     made = _parquet_source(source, config, arc_dir, amendments)
     place = Places.of(out, made.config)
-    if made.path is not None:
-        place.check_target(made.path)
+    place.check(made.path)
     read_card(Path(out) / "README.md")  # a broken card is refused before anything is replaced
     with place.locked():
+        place.check(made.path)
         if place.old.exists() and not place.target.exists():
             place.old.rename(place.target)
         key = cache_key(f"{shard_rows}|{made.key}", (made.path, arc_dir, amendments))
@@ -169,20 +173,26 @@ class Places(NamedTuple):
         names = (config, f".{config}.partial", f".{config}.old", f".{config}.lock")
         return cls(*(folder / name for name in names))
 
-    def check_target(self, source: str | PathLike[str]) -> None:
-        """Raise if the export would replace its source, or a folder with other files."""
-        for place in (self.target, self.old):
+    def check(self, source: str | PathLike[str] | None) -> None:
+        """Raise if the export would replace its source, or what no export wrote.
+
+        Args:
+            source: a file or a folder; None for data in memory.
+        """
+        for place, written in (
+            (self.target, _is_shard),
+            (self.old, _is_shard),
+            (self.partial, _is_of_partial),
+        ):
             if not (place.exists() or place.is_symlink()):
                 continue
-            inside = Path(source).resolve()
-            strange = place.is_symlink() or not place.is_dir()
-            if not strange:
-                names = sorted(path.name for path in place.iterdir())
-                strange = any(not _SHARD.fullmatch(name) for name in names)
-            if strange or inside == place.resolve() or place.resolve() in inside.parents:
-                problem = "it is the source" if not strange else "it holds other files"
+            others = place.is_symlink() or not place.is_dir()
+            others = others or not all(map(written, place.iterdir()))
+            inside = None if source is None else Path(source).resolve()
+            if others or (inside is not None and place.resolve() in (inside, *inside.parents)):
                 raise DataError(
-                    f"the export would replace this folder, but {problem}",
+                    "the export would replace this folder, but "
+                    + ("it holds files of others" if others else "it is the source"),
                     file=place,
                     remedy="Choose another output folder, or move that one away",
                 )
@@ -220,6 +230,17 @@ class Places(NamedTuple):
         shutil.rmtree(self.old, ignore_errors=True)
 
 
+def _is_shard(path: Path) -> bool:
+    """Return whether an export wrote a file: its schema says so."""
+    return bool(_SHARD.fullmatch(path.name)) and path.is_file() and shard_config(path) is not None
+
+
+def _is_of_partial(path: Path) -> bool:
+    """Return whether a file has a name of an unfinished export, or of one beside it."""
+    beside = LEFT_OVER.fullmatch(path.name)
+    return path.is_file() and bool(_UNFINISHED.fullmatch(beside[1] if beside else path.name))
+
+
 def _marked(schema: Any, made: _Source) -> Any:
     """Return the schema with the config and the amendments, so that a renamed folder keeps them."""
     marks = {EXPORT_MARK: made.config.encode()}
@@ -232,7 +253,7 @@ def _shards_in(partial: Path) -> Journal:
     """Open the journal of finished shards; without one that fits the files, start over."""
     import pyarrow.parquet
 
-    path = partial / "shards.jsonl"
+    path = partial / _JOURNAL
     try:
         journal = Journal(path, {}, key="shard")
     except DataError:  # harmed: in this folder everything is the export's

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,9 @@ class RenameCommand:
         from twowiki.io.files import replacing, write_json
         from twowiki.worlds.renaming import Renamed, Renamer
 
+        _check_earlier(Path(f"{self.out}.audit.json"), {"examples", "renamed", "names"})
+        if self.aliases is not None:
+            _check_earlier(Path(f"{self.out}.aliases.json"), {"Q_id", "aliases", "demonyms"})
         renamer = Renamer(self.seed)
         found: list[Renamed] = []
         config = guess_config(self.source)
@@ -72,6 +76,21 @@ class RenameCommand:
             f"{audit['objects lost from their sentences']:,} objects lost from their sentences"
         )
         return 0
+
+
+def _check_earlier(path: Path, fields: set[str]) -> None:
+    """Raise where a file beside OUT is not what this command writes there."""
+    from twowiki.io.records import read_records
+
+    if not os.path.lexists(path):
+        return
+    try:
+        written = path.is_file() and all(fields <= set(one) for _, one in read_records(path))
+    except (DataError, TypeError):
+        written = False
+    if not written:
+        remedy = "Move it away, or choose another name for OUT"
+        raise DataError("exists, and this command did not write it", file=path, remedy=remedy)
 
 
 @dataclass(frozen=True, kw_only=True)

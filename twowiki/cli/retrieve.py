@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -79,6 +80,9 @@ class RetrieveCommand(SplitOptions):
         settings = {name: getattr(self, name) for name in ("k", "hops", "reader", "batch")}
         path, lines = Path(f"{self.out}.unfinished"), Path(f"{self.out}.unfinished.lines")
         identity = {**settings, "index": index.short_hash}
+        if os.path.lexists(lines) and (lines.is_symlink() or not path.is_file()):
+            remedy = "Move it away, or choose another name for OUT"
+            raise DataError("exists, and no run wrote it", file=lines, remedy=remedy)
         journal = Journal(path, identity, key="block", restart=self.restart)
         done = max((record["size"] for record in journal.records.values()), default=0)
         count = 0

@@ -357,7 +357,7 @@ def guess_config(source: str | PathLike[str]) -> str:
     if place.suffix == ".parquet":
         if place.parent.name in unambiguous:
             return place.parent.name
-        if (exported := _config_in(place)) is not None:
+        if (exported := shard_config(place)) is not None:
             return exported
     if place.is_dir():
         inside = [config for config in unambiguous if (place / config).is_dir()]
@@ -412,10 +412,10 @@ def _shown_config(place: Path) -> str | None:
 def exported_config(folder: Path) -> str | None:
     """Return the config whose export a folder's Parquet files are; None if they do not say."""
     shards = sorted(filter(_may_open, folder.glob("*.parquet"))) if folder.is_dir() else []
-    return _config_in(shards[0]) if shards else None
+    return shard_config(shards[0]) if shards else None
 
 
-def _config_in(shard: Path) -> str | None:
+def shard_config(shard: Path) -> str | None:
     """Return the config that an exported file names; None for any other file."""
     import pyarrow.parquet
 

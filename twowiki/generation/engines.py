@@ -73,6 +73,11 @@ def _put(aside: Path, out: Path) -> None:
     aside.replace(out)
 
 
+def _message(error: Exception) -> str:
+    """Return the sentence of a DuckDB error, which may be followed by details as JSON."""
+    return str(error).partition(': {"exception')[0].splitlines()[0]
+
+
 def _quoted(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"
 
@@ -117,25 +122,31 @@ class DuckDBEngine:
         self, text: str, inputs: Mapping[str, Path], out: Path, *, bucketed: bool = False
     ) -> None:
         """Run one query; see `QueryEngine.sql`."""
-        aside = _aside(out)
+        aside, views = _aside(out), []
         for name, folder in inputs.items():
             listed = ", ".join(_quoted(path) for path in parquet_files(folder))
             source = f"read_parquet([{listed}], hive_partitioning = false)"
-            view = f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM {source}"
-            self.connection.execute(view).fetchall()
+            views.append(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM {source}")
         aside.mkdir()
         target = _quoted(aside if bucketed else aside / "part-00000.parquet")
         options = "FORMAT parquet, COMPRESSION zstd"
         if bucketed:
             options += ", PARTITION_BY (bucket), WRITE_PARTITION_COLUMNS true"
+        connection = self.connection
         import duckdb
 
         try:
-            self.connection.execute(f"COPY ({text}) TO {target} ({options})").fetchall()
+            for statement in (*views, f"COPY ({text}) TO {target} ({options})"):
+                connection.execute(statement).fetchall()
         except duckdb.OutOfMemoryException as error:
             raise DataError(
                 f"{self.memory} of memory is not enough for the step {out.name!r}",
                 remedy="Raise --memory, and keep room on the disk of --work.",
+            ) from error
+        except (duckdb.IOException, duckdb.InvalidInputException) as error:
+            raise DataError(
+                f"the step {out.name!r} stopped ({_message(error)})",
+                remedy="Make room on the disk of --work, or start over with --restart",
             ) from error
         _put(aside, out)
 

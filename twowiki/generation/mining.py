@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from twowiki.data.relations import RELATIONS
@@ -71,14 +73,14 @@ def mine_rules(
         raise DataError(
             "no statement tables", file=folder, remedy="Name the --out of `twowiki generate`."
         )
-    engine = DuckDBEngine(folder / "scratch")
-    out = folder / "scratch" / "mined_rules"
-    try:
-        inputs = {name: tables[name] for name in MINED_RULES.split()}
+    inputs = {name: tables[name] for name in MINED_RULES.split()}
+    with (
+        TemporaryDirectory(prefix="twowiki-") as scratch,
+        closing(DuckDBEngine(Path(scratch, "scratch"))) as engine,
+    ):
+        out = Path(scratch, "mined_rules")
         engine.sql(query("mined_rules"), inputs, out)
         rows = read_rows(out)
-    finally:
-        engine.close()
     return rules_of(rows, min_support, min_confidence)
 
 

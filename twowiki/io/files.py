@@ -34,6 +34,7 @@ _UNWRITABLE = (*NO_ROOM, errno.EROFS)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _NEW = os.O_CREAT | os.O_EXCL | os.O_RDWR | _NO_LINK
 _SUFFIX = r"[0-9a-f]{8}\.tmp"
+LEFT_OVER = re.compile(rf"\.(.+)\.twowiki-{_SUFFIX}", re.DOTALL)  # of the file that it names
 _STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 

@@ -164,11 +164,15 @@ class OwnedFolder:
         if _is_foreign_aside(aside):
             raise DataError("exists, and this run did not write it", file=aside, remedy=_REMEDY)
         aside.unlink(missing_ok=True)
-        with open(aside, "x", encoding="utf-8") as stream:
-            stream.write(json.dumps(mark, ensure_ascii=False) + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(aside, self.path / MARK)
+        try:
+            with open(aside, "x", encoding="utf-8") as stream:
+                stream.write(json.dumps(mark, ensure_ascii=False) + "\n")
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(aside, self.path / MARK)
+        except OSError:  # no room
+            aside.unlink(missing_ok=True)
+            raise
 
 
 @contextmanager

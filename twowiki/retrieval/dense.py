@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from twowiki.errors import DataError
-from twowiki.io.files import progress
+from twowiki.io.files import progress, write_text
 from twowiki.retrieval.engines import Found
 from twowiki.retrieval.sentence_store import SentenceStore
 
@@ -28,7 +28,7 @@ ENCODED = 1_024  # entries that are encoded together, and numbers of questions a
 BATCH = 32
 NEIGHBORS, SEARCHED = 32, 256  # of the graph that FAISS builds, and of its search
 _ROWS = 1 << 17  # vectors that are compared at a time
-_VECTORS, _GRAPH = "vectors.f32", "hnsw.faiss"
+_VECTORS, _GRAPH, _MADE_BY = "vectors.f32", "hnsw.faiss", "encoder.sha256"
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -96,9 +96,13 @@ class Encoder:
 def build_dense(
     store: SentenceStore, folder: Path, encoder: Encoder, *, approximate: bool
 ) -> dict[str, Any]:
-    """Encode a store; blocks that are complete already are kept. Return what describes it."""
+    """Encode a store; blocks that this encoder has completed are kept. Return what describes it."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / _VECTORS
+    path, made_by = folder / _VECTORS, folder / _MADE_BY
+    if not (made_by.is_file() and made_by.read_text("utf-8") == encoder.weights):
+        for name in (_VECTORS, _GRAPH):  # of another encoder
+            (folder / name).unlink(missing_ok=True)
+        write_text(made_by, encoder.weights)
     row = 4 * encoder.width
     done = path.stat().st_size // row if path.is_file() else 0
     done = done if done == len(store) else done // ENCODED * ENCODED

@@ -22,6 +22,7 @@ from twowiki.retrieval.analysis import analyze
 from twowiki.retrieval.postings import K1, B, Postings
 from twowiki.retrieval.sentence_store import SentenceStore
 
+UNFINISHED = ".bm25s.tmp"  # the folder of arrays that are being written
 SLACK = 50  # hits beyond k, so that ties at the end are ordered by number
 _COMMIT = 200_000  # entries between tantivy's commits
 _HEAP = 256 << 20  # bytes that tantivy collects before it writes a segment
@@ -76,7 +77,7 @@ class Bm25sEngine:
         retriever.nonoccurrence_array = None
         retriever.scores = postings.scores()
         retriever.vocab_dict = postings.vocabulary
-        aside = folder.with_name(f".{folder.name}.tmp")
+        aside = folder.with_name(UNFINISHED)
         shutil.rmtree(aside, ignore_errors=True)
         retriever.save(aside, show_progress=False)
         aside.rename(folder)

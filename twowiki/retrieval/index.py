@@ -28,7 +28,7 @@ from twowiki.io.ownership import open_folder
 from twowiki.retrieval.analysis import ANALYZER_VERSION, check_analyzer
 from twowiki.retrieval.dense import DENSE_ENGINES, DenseEngine, Encoder, build_dense
 from twowiki.retrieval.elasticsearch import SearchServer, without_login
-from twowiki.retrieval.engines import Bm25sEngine, SentenceEngine, TantivyEngine
+from twowiki.retrieval.engines import UNFINISHED, Bm25sEngine, SentenceEngine, TantivyEngine
 from twowiki.retrieval.postings import K1, B
 from twowiki.retrieval.sentence_store import (
     PART_SIZE,
@@ -101,7 +101,7 @@ def build_index(
     identity = _identity(corpus, settings)
     inputs = [Path(name.rpartition("::")[2]) for name in corpus.files]
     with open_folder(folder, "index", {}, restart=restart, inputs=inputs) as owned:
-        owned.claim(f"{_ENTRIES}/", *(f"{name}/" for name in FOLDERS), _MANIFEST)
+        owned.claim(*(f"{name}/" for name in (_ENTRIES, UNFINISHED, *FOLDERS)), _MANIFEST)
         store = _open_store(corpus, folder, identity, settings.part)
         try:
             if (folder / _MANIFEST).is_file():

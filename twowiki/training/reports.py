@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from twowiki.io.files import replacing
 from twowiki.io.records import read_object
 from twowiki.metric.tables import render_table
 
@@ -138,10 +139,9 @@ def draw_curves(history: Sequence[Mapping[str, Any]], path: Path, metric: str) -
     for axes in (left, right):
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
-    aside = path.with_name(f".{path.name}")
-    figure.savefig(aside, dpi=120, format="png", metadata={"Software": ""})
+    with replacing(path, "wb") as stream:
+        figure.savefig(stream, dpi=120, format="png", metadata={"Software": ""})
     pyplot.close(figure)
-    aside.replace(path)
 
 
 def _columns(points: Sequence[tuple[int, float]]) -> tuple[list[int], list[float]]:
