@@ -158,6 +158,7 @@ def test_a_question_asked_earlier_is_noticed() -> None:
         ("Moss grows because", "Moss grows because of what?"),
         ("Soil is made richer by adding", "Soil is made richer by adding what?"),
         ("Roots help a plant to", "Roots help a plant to do what?"),
+        ("Light is converted to", "Light is converted to what?"),
         ("A fern is similar to", "A fern is similar to what?"),
         ("Color is determined most by its", "Color is determined most by what?"),
         ("The leaves mostly contain", "The leaves mostly contain what?"),

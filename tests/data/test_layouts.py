@@ -151,6 +151,29 @@ def test_musiques_decomposition_is_its_sub_questions() -> None:
     assert (no.answer, no.answerable) == (None, False)
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"answer": None, "gold_ans": "Dessa Orrel"},
+        {"answer": None, "reference": ["Dessa Orrel"]},
+        {"answer": None, "obj": "Dessa Orrel", "possible_answers": '["Dessa Orrel"]'},
+        {"paragraphs": None, "contexts": HIPPORAG["paragraphs"]},
+        {"paragraphs": [{**HIPPORAG["paragraphs"][0], "is_supporting": 1}]},
+        {"paragraphs": [{"title": "Dessa Orrel", "sentences": ["A poet."], "is_supporting": True}]},
+    ],
+)
+def test_hipporags_samples_of_other_data_sets(fields: Record) -> None:
+    example = parse_record({**HIPPORAG, "answer": "Dessa Orrel", **fields})
+    assert (example.answer, example.answer_aliases) == ("Dessa Orrel", None)
+    assert (example.supporting_paragraphs, example.context[0].sentences) == ((0,), ("A poet.",))
+
+
+def test_line_ends_and_hidden_gold_of_layouts() -> None:
+    text = LONGBENCH["context"].replace("\n", "\r\n")
+    assert parse_record({**LONGBENCH, "context": text}) == parse_record(LONGBENCH)
+    assert parse_record({**FLASHRAG, "golden_answers": None}).answer is None
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_every_door_reads_a_layout(name: str, tmp_path: Path) -> None:
     record = ALL[name]

@@ -28,6 +28,7 @@ from twowiki.human.scores import (
     GOLD_SYSTEM,
     HumanSettings,
     bootstrap_ratings,
+    render_scores,
     score_experts,
     score_ratings,
 )
@@ -147,6 +148,23 @@ def test_items_first_then_systems() -> None:
     assert report["systems"]["s"]["interval_over"] == "two_way"
     found = report["systems"]["s"]
     assert found["human_mean_ci_lower"] <= found["human_mean"] <= found["human_mean_ci_upper"]
+
+
+def test_the_ceiling_is_compared_on_its_own_questions() -> None:
+    rated = [
+        *(rating("q1", who, 1.0, system=GOLD_SYSTEM) for who in "ab"),
+        *(rating("q1", who, 0.5) for who in "ab"),
+        *(rating("q2", who, 1.0) for who in "ab"),
+    ]
+    report = score_ratings(rated, QUICK)
+    assert report["systems"]["s"]["human_mean"] == 75.0
+    assert report["on_ceiling_questions"]["s"]["human_mean"] == 50.0
+    text = render_scores(report)
+    assert "gold answers (ceiling)" in text
+    assert "= on the 1 questions that the ceiling has" in text
+    same = score_ratings(rated[:4], QUICK)
+    assert same["on_ceiling_questions"] == {}
+    assert "questions that the ceiling has" not in render_scores(same)
 
 
 def test_the_order_of_the_file_changes_nothing() -> None:

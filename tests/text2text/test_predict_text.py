@@ -181,7 +181,7 @@ def test_a_language_model_is_asked_and_every_word_kept(
     assert "5 predictions (prompted)" in printed.err
     lines = tmp_path / "said.jsonl"
     assert predict(causal, dev, lines, "--limit", 2, "--chat", "no") == 0
-    assert [one["question_id"] for one in read_lines(lines)] == ["q0", "q1"]
+    assert [one["question_id"] for one in read_lines(lines)] == ["q1", "q3"]
     assert read_lines(Path(f"{lines}.outputs.jsonl"))[1]["prompt"].endswith("Answer:\n")
 
 
@@ -216,6 +216,29 @@ def test_a_run_that_was_cut_off_goes_on_with_the_same_bytes(
     assert predict(causal, dev, broken, *flags) == 0
     assert calls[0] == 4
     assert predict(causal, dev, broken, *flags, "--num-beams", 2, "--restart") == 0
+
+
+def test_outputs_of_another_run_are_refused_before_the_model_is_loaded(
+    seq2seq: Path, dev: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "said.json"
+    assert predict(seq2seq, dev, out, "--limit", 2) == 0
+    monkeypatch.setattr("twowiki.text2text.prediction.load_generator", None)
+    assert predict(seq2seq, dev, out, "--limit", 2, "--num-beams", 2) == 2
+    assert predict(seq2seq, dev, out, "--limit", 2, "--dtype", "bfloat16") == 2
+
+
+def test_a_limit_draws_from_the_whole_file(seq2seq: Path, tmp_path: Path) -> None:
+    rows = [{"question_id": f"q{n}", "question": "Why?", "answers": ["a"]} for n in range(40)]
+    data = write_lines(tmp_path / "dev.jsonl", rows)
+    drawn = []
+    for seed in (0, 1):
+        out = tmp_path / f"{seed}.json"
+        assert predict(seq2seq, data, out, "--limit", 6, "--seed", seed) == 0
+        drawn.append([int(name[1:]) for name in json.loads(out.read_text(encoding="utf-8"))])
+    assert all(places == sorted(places) and len(places) == 6 for places in drawn)
+    assert max(drawn[0]) > 10
+    assert drawn[0] != drawn[1]
 
 
 def test_sentences_come_into_the_prompt(seq2seq: Path, dev: Path, tmp_path: Path) -> None:
@@ -289,7 +312,7 @@ def test_a_model_that_was_trained_here_is_asked_in_its_own_format(
     assert records[1]["prompt"].startswith("$answer$ ; $question$ = What is number")
     assert predict(model, dev, out, "--restart", task="two_wiki") == 2
     assert "was trained on arc_da, not on two_wiki" in capsys.readouterr().err
-    assert predict(model, dev, out, "--shots", 1, "--shots-from", dev) == 2
+    assert predict(model, dev, out, "--shots", 1, "--shots-from", dev, "--restart") == 2
     assert "takes no demonstrations" in capsys.readouterr().err
     write_text_format(model, {"task": "two_wiki", "max_source_length": 4000})
     data = tmp_path / "dev.json"

@@ -272,7 +272,8 @@ class ScreenCommand(StageOptions):
         for name, found in counts.get("unreliable_workers", {}).items():
             print(f"  worker {name} left out: {found['agree']} agree, {found['disagree']} do not")
         share = counts["percent_of_source"]
-        print(f"removed {share}% of all of ARC's questions (the paper: {PAPER_SCREENED}%)")
+        removed = "-" if share is None else f"{share:.1f}%"
+        print(f"removed {removed} of all of ARC's questions (the paper: {PAPER_SCREENED}%)")
         print(f"next: twowiki arc-da convert review-export {self.work}")
         return 0
 
@@ -344,7 +345,8 @@ class ReviewImportCommand(StageOptions):
         for question_id, problem in found.problems:
             print(f"{question_id}: {problem}", file=sys.stderr)
         left = found.problems or found.counts.get("undecided")
-        print(f"next: twowiki arc-da {'review-export' if left else 'release'} {self.work}")
+        step = "review-export" if left else "release"
+        print(f"next: twowiki arc-da convert {step} {self.work}")
         return 1 if found.problems else 0
 
 

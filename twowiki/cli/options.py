@@ -70,8 +70,12 @@ class PromptOptions(RetrievedOptions):
     shots_from: str | None = argument(
         None, "their source, e.g. train.json", metavar="FILE", role="input"
     )
-    limit: int | None = argument(None, "only the first N questions", minimum=1)
-    seed: int = argument(0, "seed of the demonstrations' choice", minimum=0, maximum=LARGEST_SEED)
+    limit: int | None = argument(
+        None, "only N questions: the first ones, of ARC-DA and ARC drawn by the seed", minimum=1
+    )
+    seed: int = argument(
+        0, "seed of the choice of demonstrations and questions", minimum=0, maximum=LARGEST_SEED
+    )
 
     def draw_examples(self, asked_for: Iterable[Example]) -> list[Example]:
         """Return demonstrations of 2WikiMultiHopQA, none of which is asked; say what was left out.

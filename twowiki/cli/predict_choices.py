@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from twowiki.arc_da.metric.multiple_choice import render_choices, score_choices
@@ -16,11 +15,13 @@ from twowiki.cli.text_outputs import (
     journal_of,
     longest_source,
     print_trained,
+    refuse_other_run,
     write_answers,
 )
 from twowiki.errors import DataError
 from twowiki.io.arguments import settings_of
 from twowiki.retrieval.arc_da_contexts import read_context_files
+from twowiki.text2text.arc_da_instances import draw_in_order
 
 if TYPE_CHECKING:
     from twowiki.cli.predict_text import PredictOptions
@@ -41,6 +42,7 @@ def predict_choices(options: PredictOptions) -> int:
     questions = _read_choices(options)
     contexts = read_context_files(options.contexts, questions, direct_answer=False)
     loading = settings_of(LoadOptions, options, device=options.device or "")
+    refuse_other_run(options, loading)
     generator = load_generator(str(options.model), loading)
     form = generator.form
     if form is not None and form["task"] != "arc_da":
@@ -77,7 +79,7 @@ def _read_choices(options: PredictOptions) -> list[MultipleChoice]:
         found = [by_id[name] for name in dict.fromkeys(wanted)]
     if not found:
         raise DataError("has no multiple-choice questions", file=options.data)
-    return list(islice(found, options.limit))
+    return draw_in_order(found, options.limit or 0, options.seed)
 
 
 def _by_text(options: PredictOptions, generator: TextGenerator, prompts: ChoicePrompts) -> None:

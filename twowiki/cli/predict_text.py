@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twowiki.cli.options import PromptOptions
-from twowiki.cli.text_outputs import generate_outputs, print_trained, write_answers
+from twowiki.cli.text_outputs import (
+    generate_outputs,
+    print_trained,
+    refuse_other_run,
+    write_answers,
+)
 from twowiki.errors import DataError
 from twowiki.hub.run_record import made_by
 from twowiki.io.arguments import argument, positional, settings_of
@@ -65,13 +70,13 @@ class PredictOptions(PromptOptions):
     )
     contexts: list[str] = argument(
         [],
-        "arc_da: sentences of `twowiki arc-da retrieve`",
+        "arc_da, arc_mc: sentences of `twowiki arc-da retrieve`",
         metavar="FILE",
         nargs=1,
         group=TEXT,
         role="input",
     )
-    sentences: int = argument(10, "arc_da: largest number", minimum=1, group=TEXT)
+    sentences: int = argument(10, "arc_da, arc_mc: largest number", minimum=1, group=TEXT)
     max_new_tokens: int | None = argument(
         None, "longest output (default: 32; two_wiki 256)", minimum=1, group=TEXT
     )
@@ -103,6 +108,7 @@ def predict_with_text(options: PredictOptions) -> int:
 
         return predict_choices(options)
     loading = settings_of(LoadOptions, options, device=options.device or "")
+    refuse_other_run(options, loading)
     generator = load_generator(str(options.model), loading)
     if note := without_sentences(generator.form, options.contexts):
         print(note, file=sys.stderr)
@@ -143,15 +149,18 @@ def _read_arc_da(options: PredictOptions, trained: Any) -> tuple[list[Any], Prom
     from twowiki.llm.shots import draw_science_shots
     from twowiki.retrieval.arc_da_contexts import read_context_files
     from twowiki.text2text.arc_da_format import Format
+    from twowiki.text2text.arc_da_instances import draw_in_order
     from twowiki.text2text.prompting import ArcDaPrompts
 
     splits = find_question_splits(options.data)
     if options.split is None and len(splits) > 1:
         problem = f"has several splits: {', '.join(splits)}"
         raise DataError(problem, file=options.data, remedy="Name one with --split")
-    questions = list(read_gold_questions(options.data, split=options.split).values())[
-        : options.limit
-    ]
+    questions = draw_in_order(
+        list(read_gold_questions(options.data, split=options.split).values()),
+        options.limit or 0,
+        options.seed,
+    )
     pool = list(read_gold_questions(options.shots_from).values()) if options.shots else []  # type: ignore[arg-type]
     shots = draw_science_shots(pool, options.shots, options.seed, asked_for=questions)
     if shots.note:

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twowiki.io.files import write_json, write_json_lines
+from twowiki.io.journal import check_journal
 
 if TYPE_CHECKING:
     from twowiki.cli.predict_text import PredictOptions
-    from twowiki.text2text.prediction import TextGenerator
+    from twowiki.text2text.generation import GenerationSettings
+    from twowiki.text2text.prediction import LoadOptions, TextGenerator
     from twowiki.text2text.prompting import PromptSet
 
 QUESTIONS_PER_BATCH = 8
@@ -31,18 +33,41 @@ def longest_source(options: PredictOptions, generator: TextGenerator) -> int:
     return options.max_prompt_tokens or int((generator.form or {}).get("max_source_length", 0))
 
 
+def refuse_other_run(options: PredictOptions, loading: LoadOptions) -> None:
+    """Raise, before the model is loaded, where OUT's journal belongs to another run.
+
+    Raises:
+        DataError: another model, type of its weights, or decoding; other questions show later.
+    """
+    from twowiki.text2text.chat_format import read_text_format
+    from twowiki.text2text.prediction import stamps_of
+
+    if options.restart:
+        return
+    known = stamps_of(str(options.model), loading)
+    if options.choose_by != "likelihood" or options.task != "arc_mc":
+        known |= _decoding(options, read_text_format(str(options.model)))._asdict()
+    check_journal(journal_of(options), known)
+
+
+def _decoding(options: PredictOptions, form: Mapping[str, Any] | None) -> GenerationSettings:
+    """Return the settings of generation, as the options or the training have them."""
+    from twowiki.text2text.generation import GenerationSettings
+
+    form = form or {}
+    usual = form.get("max_new_tokens", 256 if options.task == "two_wiki" else 32)
+    return GenerationSettings(
+        options.num_beams or form.get("num_beams", 1), options.max_new_tokens or usual
+    )
+
+
 def generate_outputs(
     options: PredictOptions, generator: TextGenerator, prompts: PromptSet
 ) -> dict[str, dict[str, Any]]:
     """Generate all outputs, as the model was trained to; return the journal's records by id."""
-    from twowiki.text2text.generation import GenerationSettings
     from twowiki.text2text.prediction import generate_all, longest_prompt
 
-    form = generator.form or {}
-    usual = form.get("max_new_tokens", 256 if options.task == "two_wiki" else 32)
-    decoding = GenerationSettings(
-        options.num_beams or form.get("num_beams", 1), options.max_new_tokens or usual
-    )
+    decoding = _decoding(options, generator.form)
     return generate_all(
         generator,
         prompts,

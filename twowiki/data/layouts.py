@@ -5,7 +5,7 @@
 | FlashRAG | `golden_answers` | its data sets of RAG; `metadata` holds what the original had |
 | LongBench | `input`, `answers`, `context` as one text | its tasks 2wikimqa, hotpotqa, musique |
 | IRCoT | `question_text`, `contexts`, `answers_objects` | its `processed_data` |
-| MuSiQue, HippoRAG | `paragraphs` | MuSiQue's files; HippoRAG's samples |
+| MuSiQue, HippoRAG | `paragraphs`, or a list `contexts` | MuSiQue's files; HippoRAG's samples |
 
 In: a raw record. Out: a record with the release's keys. What a layout lacks is None, never an empty
 list, which would state that there are no facts. A paragraph without a cut into sentences is one
@@ -27,13 +27,16 @@ _Raw = Mapping[str, Any]
 _TYPES = {*TWO_WIKI_TYPES, *HOTPOT_TYPES}
 _TEXT_NAMES = ("paragraph_text", "text", "contents", "content")
 _RELEASE_FIELDS = ("context", "supporting_facts", "evidences")
+_HIPPORAG_ANSWERS = ("answer", "gold_ans", "reference", "obj")  # the first one that is there
+_ALIASES = ("answer_aliases", "possible_answers")
 _PASSAGE = re.compile(r"^Passage \d+:[ \t]*\n", re.MULTILINE)
 _REFERENCE = re.compile(r"(#\d+)")
 # columns of Parquet files that hold records of another layout
 LAYOUT_FIELDS = frozenset(
     (
         *("golden_answers", "metadata", "input", "answers", "question_id", "question_text"),
-        *("contexts", "answers_objects", "paragraphs", "question_decomposition"),
+        *("contexts", "answers_objects", "paragraphs", "question_decomposition", "gold_ans"),
+        *("reference", "obj", "possible_answers"),
     )
 )
 # names, without case and signs, under which files keep gold answers
@@ -77,11 +80,12 @@ def layout_of(raw: Any) -> str | None:
     if not isinstance(raw, Mapping):
         return None
     has_own = any(raw.get(name) is not None for name in _RELEASE_FIELDS)
-    if raw.get("golden_answers") is not None and "question" in raw and not has_own:
+    flash = raw.get("golden_answers") is not None or raw.get("metadata") is not None
+    if "golden_answers" in raw and "question" in raw and flash and not has_own:
         return "FlashRAG"
     if raw.get("question_text") is not None:
         return "IRCoT"
-    if raw.get("paragraphs") is not None and "question" in raw:
+    if "question" in raw and (raw.get("paragraphs") or raw.get("contexts")) is not None:
         return "MuSiQue"
     has_input = raw.get("input") is not None and raw.get("answers") is not None
     return "LongBench" if has_input and isinstance(raw.get("context"), str) else None
@@ -140,18 +144,19 @@ def _of_flashrag(raw: _Raw) -> dict[str, Any]:
         "_id": raw.get("id", raw.get("_id")),
         "question": raw.get("question"),
         "type": _type(metadata.get("type", raw.get("type"))),
-        **_answers(_texts(raw["golden_answers"], "golden_answers")),
+        **_answers(_texts(raw["golden_answers"] or [], "golden_answers")),
     }
 
 
 def _of_longbench(raw: _Raw) -> dict[str, Any]:
     paragraphs = []
-    for number, passage in enumerate(_PASSAGE.split(raw["context"])):
-        title, _, text = passage.strip().partition("\n")
+    text = raw["context"].replace("\r\n", "\n")
+    for number, passage in enumerate(_PASSAGE.split(text)):
+        title, _, content = passage.strip().partition("\n")
         if number and passage.strip():
-            paragraphs.append([title.strip(), [text.strip()]])
-    if not paragraphs and raw["context"].strip():
-        paragraphs = [["", [raw["context"].strip()]]]
+            paragraphs.append([title.strip(), [content.strip()]])
+    if not paragraphs and text.strip():
+        paragraphs = [["", [text.strip()]]]
     return {
         "_id": raw.get("_id", raw.get("id")),
         "question": raw["input"],
@@ -185,15 +190,17 @@ def _answer_of(one: _Raw) -> str:
 
 
 def _of_musique(raw: _Raw) -> dict[str, Any]:
-    answer = raw.get("answer")
-    answers = [answer] if isinstance(answer, str) else _texts(answer or [], "answer")
-    aliases = _texts(raw.get("answer_aliases") or [], "answer_aliases")
+    names = [name for name in _HIPPORAG_ANSWERS if raw.get(name) is not None][:1]
+    answers = [raw[name] for name in names if isinstance(raw[name], str)]
+    answers = answers or [text for name in names for text in _texts(raw[name], name)]
+    aliases = [text for name in _ALIASES for text in _texts(raw.get(name) or [], name)]
     answerable = raw.get("answerable")
+    field = "contexts" if raw.get("paragraphs") is None else "paragraphs"
     if not answers:
         check_gold_names(raw)
     steps = raw.get("question_decomposition")
     return {
-        **_of_paragraphs(listed(raw["paragraphs"], "paragraphs"), "paragraphs"),
+        **_of_paragraphs(listed(raw[field], field), field),
         "_id": raw.get("id", raw.get("_id")),
         "question": raw["question"],
         "type": _type(raw.get("type")),
@@ -221,17 +228,23 @@ def _of_paragraphs(entries: list[Any], field: str) -> dict[str, Any]:
         one = _mapping(entry, field)
         title = one.get("title")
         text = next((one[name] for name in _TEXT_NAMES if one.get(name) is not None), None)
-        if not isinstance(title, str) or not isinstance(text, str):
+        sentences = _sentences(one.get("sentences") if text is None else [text])
+        if not isinstance(title, str) or sentences is None:
             raise DataError(
                 f"paragraph {number} is not a title with a text",
                 field=field,
                 remedy='Write {"title": ..., "paragraph_text": ...}',
             )
-        paragraphs.append([title, [text]])
+        paragraphs.append([title, sentences])
         marks.append(one.get("is_supporting"))
-    marked = any(isinstance(mark, bool) for mark in marks)
-    positions = [number for number, mark in enumerate(marks) if mark is True]
+    marked = any(isinstance(mark, bool) or mark in (0, 1) for mark in marks)
+    positions = [number for number, mark in enumerate(marks) if mark in (True, 1)]
     return {"context": paragraphs, "supporting_paragraphs": positions if marked else None}
+
+
+def _sentences(value: Any) -> list[str] | None:
+    is_texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return list(value) if is_texts else None
 
 
 def _steps(value: Any) -> list[dict[str, Any]]:

@@ -46,7 +46,8 @@ def score_ratings(ratings: Iterable[Rating], settings: HumanSettings) -> dict[st
     Returns:
         By system: `human_mean`, `human_mean_ci_lower` and `_upper`, items, ratings, raters; the
         same without the excluded raters; agreement; the raters; the ceiling that the gold answers
-        reach where they were rated as a system.
+        reach where they were rated as a system, and where these are fewer questions, the systems'
+        scores on the same ones.
 
     Raises:
         DataError: there is no rating of a system, someone rated an item twice, or
@@ -63,6 +64,10 @@ def score_ratings(ratings: Iterable[Rating], settings: HumanSettings) -> dict[st
     )
     kept = [rating for rating in real if rating.rater not in excluded]
     systems = list(dict.fromkeys(rating.system for rating in real))
+    with_ceiling = {rating.question_id for rating in real if rating.system == GOLD_SYSTEM}
+    shared = [rating for rating in real if rating.question_id in with_ceiling]
+    if len(shared) == len(real):
+        shared = []
     return {
         "metric": "arc_da_human",
         "signature": _signature(real, settings),
@@ -71,6 +76,11 @@ def score_ratings(ratings: Iterable[Rating], settings: HumanSettings) -> dict[st
             name: _score(name, kept, settings)
             for name in systems
             if any(rating.system == name for rating in kept)
+        },
+        "on_ceiling_questions": {
+            name: _score(name, shared, settings)
+            for name in systems
+            if name != GOLD_SYSTEM and any(rating.system == name for rating in shared)
         },
         "ceiling": GOLD_SYSTEM if GOLD_SYSTEM in systems else None,
         "alpha": {
@@ -118,8 +128,9 @@ def render_scores(report: Mapping[str, Any]) -> str:
     """Return human scores as text, the interval as the leaderboard does: +up -down."""
     excluded = report.get("raters", {}).get("excluded")
     rows = [["system", "score", "interval", "items", "ratings", "raters"]]
-    for mark, part in (("", "systems"), (" *", "without_excluded")):
-        for name, found in report[part].items() if excluded or not mark else ():
+    parts = {"": "systems", **({" *": "without_excluded"} if excluded else {})}
+    for mark, part in (parts | {" =": "on_ceiling_questions"}).items():
+        for name, found in report.get(part, {}).items():
             up = found["human_mean_ci_upper"] - found["human_mean"]
             down = found["human_mean"] - found["human_mean_ci_lower"]
             title = name + (" (ceiling)" if name == report.get("ceiling") else "")
@@ -127,6 +138,9 @@ def render_scores(report: Mapping[str, Any]) -> str:
             mean = f"{found['human_mean']:.1f}"
             rows.append([title[:24] + mark, mean, f"+{up:.1f} -{down:.1f}", *counts])
     lines = [render_table(rows), *(["* without the excluded raters"] if excluded else [])]
+    if report.get("on_ceiling_questions"):
+        items = report["systems"][report["ceiling"]]["items"]
+        lines.append(f"= on the {items} questions that the ceiling has")
     overs = ", ".join(sorted({found["interval_over"] for found in report["systems"].values()}))
     confidence = f"{100 * report['settings']['confidence']:g}%"
     lines.append(f"{confidence} intervals over: {overs}; {report['signature']}")

@@ -55,12 +55,8 @@ class Journal:
             raise DataError(problem, file=path, remedy="Choose another file, or move it away")
         if restart:
             found, end = [], 0
-        if found and found[0] != {"run": mine}:
-            raise DataError(
-                f"belongs to another run ({_difference(found[0], mine)})",
-                file=path,
-                remedy="Choose another file, or start over with --restart",
-            )
+        if found:
+            _check_identity(path, found[0], mine)
         self._stream.truncate(end)
         if not found:
             self._append([{"run": mine}])
@@ -85,6 +81,33 @@ class Journal:
         while left:
             left = left[self._stream.write(left) :]
         os.fsync(self._stream.fileno())
+
+
+def check_journal(path: str | PathLike[str], known: Mapping[str, Any]) -> None:
+    """Raise where a journal belongs to another run, as far as that is known before the work.
+
+    Raises:
+        DataError: a value of `known` is another one there.
+    """
+    if not os.path.isfile(path):
+        return
+    with open(path, "rb") as stream:
+        found, _ = _whole_lines(stream.readline())
+    theirs = found[0].get("run") if found else None
+    if isinstance(theirs, Mapping):
+        mine = json.loads(json.dumps({name: known[name] for name in known if name in theirs}))
+        _check_identity(path, {"run": {name: theirs[name] for name in mine}}, mine)
+
+
+def _check_identity(
+    path: str | PathLike[str], found: Mapping[str, Any], mine: Mapping[str, Any]
+) -> None:
+    if found != {"run": mine}:
+        raise DataError(
+            f"belongs to another run ({_difference(found, mine)})",
+            file=path,
+            remedy="Choose another file, or start over with --restart",
+        )
 
 
 def _open_held(path: Path) -> IO[bytes]:

@@ -134,14 +134,12 @@ def parse_science_answer(output: Any) -> str:
     What is marked as the answer, or else the first line, for the prompt asks for nothing more.
     """
     parsed = _parsed(output)
-    if parsed.is_marked or parsed.answer or not isinstance(output := last_message(output), str):
+    if parsed.is_marked or not isinstance(output := last_message(output), str):
         return parsed.answer or ""
     reply = text_marks.without_fences(without_control(final_text(output)))
     lines = (line for line in reply.splitlines() if line.strip("*_`\"' \t"))
-    return (
-        plain_answer(text_marks.plain_line(next(lines, "").strip()).partition(" Question:")[0])
-        or ""
-    )
+    line = text_marks.plain_line(text_marks.without_lead(next(lines, "").strip()))
+    return plain_answer(line.partition(" Question:")[0]) or ""
 
 
 class _Mark(NamedTuple):

@@ -133,7 +133,12 @@ def first_line(text: str, *, before: bool) -> str | None:
         if lines and (_ASIDE.match(line) or (heading and heading[0] != ANSWER)):
             return None if len(lines) > 1 or is_preamble(lines[0]) else lines[0]
         lines += [line] if line.strip() else []
-    return _LEAD.sub("", lines[0]) if len(lines) == 1 and not before else None
+    return without_lead(lines[0]) if len(lines) == 1 and not before else None
+
+
+def without_lead(line: str) -> str:
+    """Return a line without a name such as `Output:` before what it says."""
+    return _LEAD.sub("", line)
 
 
 def is_preamble(line: str) -> bool:

@@ -66,24 +66,28 @@ def load_generator(model: str, options: LoadOptions) -> TextGenerator:
     if not sys.stderr.isatty():
         disable_progress_bar()  # type: ignore[no-untyped-call]
     device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
-    dtype = options.dtype
-    if dtype == "auto":
-        dtype = "float32" if device == "cpu" else "bfloat16"
+    stamps = stamps_of(model, options)
     form = read_text_format(model)
     config = loading.read_model_config(model, options)
     tokenizer = loading.load_tokenizer(model, options)
     loaded = loading.load_text_model(
-        model, options, dtype=dtype, allow_missing=options.allow_missing
+        model, options, dtype=stamps["dtype"], allow_missing=options.allow_missing
     )
     chat = form.get("chat", options.chat) if form else options.chat
     codec = Codec(tokenizer, loading.model_kind(config), chat)
-    name = {
-        "model": model,
-        "revision": options.revision or getattr(config, "_commit_hash", None),
-        "files": file_stamps(model),
-        "dtype": dtype,
-    }
+    name = {**stamps, "revision": options.revision or getattr(config, "_commit_hash", None)}
     return TextGenerator(loaded.eval().to(device), codec, form, name, device)
+
+
+def stamps_of(model: str, options: LoadOptions) -> dict[str, Any]:
+    """Return what names a model before it is loaded: its path, its files, the type of weights."""
+    import torch
+
+    dtype = options.dtype
+    if dtype == "auto":
+        on_gpu = torch.cuda.is_available() if not options.device else options.device != "cpu"
+        dtype = "bfloat16" if on_gpu else "float32"
+    return {"model": model, "files": file_stamps(model), "dtype": dtype}
 
 
 def longest_prompt(generator: TextGenerator, decoding: GenerationSettings, wanted: int) -> int:

@@ -401,7 +401,8 @@ _OBJECT_END = re.compile(
 _INFINITIVE_END = re.compile(r"\b(?:to|will|would|can|could|should|must|may|might)$", re.IGNORECASE)
 _NO_VERB = re.compile(  # `similar to` and `due to` want a noun
     r"\b(?:similar|due|equal|close|next|related|compared|identical|relative|attached|connected|"
-    r"adapted|according|exposed|opposite|belong|belongs|refer|refers|lead|leads|led) to$",
+    r"adapted|according|exposed|opposite|belong|belongs|refer|refers|lead|leads|led|respond|"
+    r"responds|converted|changed|transformed|transferred|contribute|contributes|react|reacts) to$",
     re.IGNORECASE,
 )
 

@@ -166,7 +166,7 @@ def count_screened(records: Sequence[ScreenedQuestion], total: int) -> dict[str,
         "questions": len(records),
         "verdicts": dict(sorted(Counter(record.verdict for record in records).items())),
         "reasons": dict(sorted(Counter(str(record.reason) for record in failed).items())),
-        "percent_of_source": round(100 * len(failed) / total, 2) if total else None,
+        "percent_of_source": 100 * len(failed) / total if total else None,
     }
 
 
