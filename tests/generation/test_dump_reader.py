@@ -17,11 +17,16 @@ from hypothesis import strategies as st
 
 from tests.generation.dumps import HUMAN, JULIAN, entity, statement
 from twowiki.errors import DataError
+from twowiki.generation import compaction, wikidata
 from twowiki.generation import dump_reader as ingesting
-from twowiki.generation import wikidata
 from twowiki.generation.dates import date_of_key
-from twowiki.generation.dump_reader import LineBlocks, ingest, paragraph_files
-from twowiki.generation.tables import read_rows
+from twowiki.generation.dump_reader import (
+    WIKIDATA_TABLES,
+    LineBlocks,
+    ingest,
+    paragraph_files,
+)
+from twowiki.generation.tables import digest_rows, parquet_files, read_rows
 from twowiki.generation.wikidata import parse_lines
 
 ODD = (
@@ -210,6 +215,22 @@ def test_files_packed_in_pieces_are_read_through(tmp_path: Path):
         assert not blocks.truncated
 
 
+@pytest.mark.parametrize("cut", [0, 5, 100_000])
+def test_threads_unpack_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int):
+    """Of a file that ends too early both give all complete blocks of bzip2."""
+    rng = random.Random(1)
+    packed = bz2.compress(b"".join(b"%0300x\n" % rng.getrandbits(1200) for _ in range(9_000)))
+    path = tmp_path / "dump.bz2"
+    path.write_bytes(packed[: len(packed) - cut])
+    plain = LineBlocks(path, 1 << 20)
+    expected = list(plain)
+    monkeypatch.setattr(ingesting, "_PARALLEL_FROM", 0)
+    monkeypatch.setitem(ingesting._DECODERS, "bzip2", None)
+    blocks = LineBlocks(path, 1 << 20, threads=2)
+    assert list(blocks) == expected
+    assert blocks.truncated == plain.truncated == bool(cut)
+
+
 @settings(max_examples=60)
 @given(st.lists(st.text(alphabet="ab", max_size=9), max_size=20), st.integers(1, 30))
 def test_blocks_hold_whole_lines(
@@ -346,3 +367,35 @@ def test_pages_of_xml_are_read_by_spawned_workers(tmp_path: Path, monkeypatch: p
     assert ingest(files, form, tmp_path / "out", workers=2)["pages"] == 3
     texts = [row["text"] for row in read_rows(tmp_path / "out" / "sentences")]
     assert texts == [f"Oru {n} was born on {n} March 1907." for n in (1, 2, 3)]
+
+
+def test_many_parts_become_few_sorted_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Stopped anywhere, also between two tables, it goes on to the same rows."""
+    monkeypatch.setattr(ingesting, "BLOCK_BYTES", 2000)
+    entities = [entity(400 - n, f"Oru {n}", {"P31": [HUMAN]}) for n in range(80)]
+    path = pack(tmp_path / "dump.json.gz", lines_of(*entities))
+    ingest([path], "wikidata", tmp_path / "parts", workers=1)
+    digests = {name: digest_rows(tmp_path / "parts" / name) for name in WIKIDATA_TABLES}
+    monkeypatch.setattr(compaction, "MOST_PARTS", 4)
+    monkeypatch.setattr(compaction, "FILE_BYTES", 8_000)
+    for step in ("write_part", "_replace"):
+        for stop in (0, 2):
+            folder = tmp_path / f"{step}-{stop}"
+            plain, turns = getattr(compaction, step), iter([True] * stop)
+
+            def stopped(place: Path, *given: Any, plain: Any = plain, turns: Any = turns) -> None:
+                if not next(turns, False):
+                    raise KeyboardInterrupt
+                plain(place, *given)
+
+            with monkeypatch.context() as patched:
+                patched.setattr(compaction, step, stopped)
+                with pytest.raises(KeyboardInterrupt):
+                    ingest([path], "wikidata", folder, workers=1)
+            ingest([path], "wikidata", folder, workers=1)
+            assert {name: digest_rows(folder / name) for name in WIKIDATA_TABLES} == digests
+    few, many = (parquet_files(one / "claims") for one in (folder, tmp_path / "parts"))
+    assert 1 < len(few) < len(many) / 4
+    for file in few:
+        subjects = pq.ParquetFile(file).read(["s"]).column("s").to_pylist()
+        assert subjects == sorted(subjects)

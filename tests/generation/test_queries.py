@@ -8,9 +8,15 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from tests.generation.dumps import make
+from twowiki.generation import queries
 from twowiki.generation.engines import DuckDBEngine, query
 from twowiki.generation.queries import COMPARISONS, Tables, write_rules
-from twowiki.generation.tables import read_rows, table_of, write_part
+from twowiki.generation.tables import count_rows, digest_rows, read_rows, table_of, write_part
+
+WORLD = Path(__file__).parents[1] / "data" / "world"
+IN_BUCKETS = ("grounded", "joined_links", "chains", "measures", "members")
+SMALL = {"relations", "relation_pairs", "class_types", "comparables", "sexes", "settings"}
 
 GROUPS = {100: 9000, 200: 700}  # class -> its entities
 
@@ -51,3 +57,40 @@ def test_of_a_huge_group_the_first_in_shuffled_order_are_compared(
         assert 0.8 * expected <= len(compared) <= 1.2 * expected
         order = sorted(range(size), key=lambda number: md5(f"{kind}{number}".encode()).hexdigest())
         assert compared == {1_000_000 * kind + number for number in order[: len(compared)]}
+
+
+def test_the_rows_that_are_read_do_not_grow_with_the_buckets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A query that runs once a bucket reads of every large table the bucket alone."""
+    counts: dict[str, dict[str, int]] = {}
+    plain = DuckDBEngine.sql
+
+    def counted(self: DuckDBEngine, text: str, inputs: Tables, out: Path, **options: bool) -> None:
+        step = next((step for step in IN_BUCKETS if step in out.parts), "")
+        for name in set(inputs) - SMALL - {"days", "popular"} if step else ():
+            key = f"{step}/{name}"
+            counts[size][key] = counts[size].get(key, 0) + count_rows(inputs[name])
+        plain(self, text, inputs, out, **options)
+
+    monkeypatch.setattr(DuckDBEngine, "sql", counted)
+    digests = {}
+    for size, rows in (("one", 2_000_000), ("many", 25)):
+        monkeypatch.setattr(queries, "_ROWS_PER_BUCKET", rows)
+        counts[size] = {}
+        dumps = (WORLD / "wikidata.json", WORLD / "paragraphs.jsonl")
+        make(dumps, tmp_path / size, limit_per_type=20)
+        work = tmp_path / size / "out" / "work" / ".twowiki"
+        digests[size] = [
+            digest_rows(work / name)
+            for name in ("ground/grounded", "candidates/chains", "candidates/members")
+        ]
+    assert digests["one"] == digests["many"]
+    assert len(list((tmp_path / "many").rglob("grounded/bucket=*"))) > 4
+    assert set(counts["one"]) == set(counts["many"])
+    repeated = {"grounded/names", "grounded/written_days", "chains/link_names",
+                "chains/link_days", "chains/link_facts"}  # fmt: skip
+    for key, read in counts["many"].items():  # a name is read in each bucket that has its facts
+        assert read == counts["one"][key] or key in repeated, key
+    for key in ("grounded/names", "grounded/written_days"):
+        assert counts["many"][key] <= 8 * counts["many"]["grounded/subject_facts"]

@@ -26,6 +26,7 @@ from typing import IO, Any, NamedTuple, cast
 import orjson
 
 from twowiki.errors import DataError
+from twowiki.generation.compaction import compact
 from twowiki.generation.tables import SkippedLine, TableRow, table_of, write_part
 from twowiki.generation.wikidata import parse_lines
 from twowiki.generation.wikipedia import parse_json_lines, parse_records, parse_xml_pages
@@ -42,6 +43,20 @@ def _gzip_decoder() -> Any:
     except ImportError:
         return zlib.decompressobj(wbits=31)
     return isal_zlib.decompressobj(wbits=31)
+
+
+_PARALLEL_FROM = 8 << 20  # bytes; a smaller file is not worth threads
+
+
+def _parallel_bzip2(path: Path, threads: int) -> Any:
+    """Open a large bzip2 file that several threads unpack; None where that is not installed."""
+    if path.stat().st_size < _PARALLEL_FROM:
+        return None
+    try:
+        from rapidgzip import IndexedBzip2FileRaw
+    except ImportError:
+        return None
+    return IndexedBzip2FileRaw(str(path), parallelization=threads)
 
 
 _DECODERS: dict[str, Callable[[], Any]] = {"gzip": _gzip_decoder, "bzip2": bz2.BZ2Decompressor}
@@ -67,15 +82,22 @@ class LineBlocks:
         path: the file; its compression is recognized by its first bytes, not by its name.
         size: the most bytes in a block, unless one line alone has more.
         ending: what a block ends with: a line's end, or an element's.
+        threads: threads that unpack a bzip2 file; a gzip file is one stream, which one thread
+            unpacks twenty times as fast.
 
     After the iteration `truncated` is set if compressed data ended early or was damaged; the
     incomplete last line is then left out.
     """
 
     def __init__(
-        self, path: str | PathLike[str], size: int = 32 << 20, ending: bytes = b"\n"
+        self,
+        path: str | PathLike[str],
+        size: int = 32 << 20,
+        ending: bytes = b"\n",
+        threads: int = 1,
     ) -> None:
         self.path, self.size, self.ending, self.truncated = Path(path), size, ending, False
+        self.threads = threads
 
     def __iter__(self) -> Iterator[bytes]:
         rest = b""
@@ -128,6 +150,10 @@ class LineBlocks:
             if kind == "zip":
                 yield from self._zipped(stream)
                 return
+            if kind == "bzip2" and (packed := _parallel_bzip2(self.path, self.threads)):
+                with packed:
+                    yield from self._unpacked(packed)
+                return
             blocks = iter(lambda: stream.read(_READ), b"")
             yield from blocks if kind is None else self._decoded(blocks, _DECODERS[kind])
 
@@ -140,6 +166,22 @@ class LineBlocks:
                             yield from iter(partial(inner.read, _READ), b"")
         except (zipfile.BadZipFile, EOFError, zlib.error):
             self.truncated = True
+
+    def _unpacked(self, packed: Any) -> Iterator[bytes]:
+        """Yield what an unpacking file reads; of a damaged one all that is before the damage."""
+        done, size = 0, _READ
+        while size:
+            try:
+                piece = packed.read(size)
+            except (RuntimeError, ValueError, OSError):
+                self.truncated = True
+                size //= 4  # a read that reaches the damage gives nothing: shorter ones do
+                packed.seek(done)
+                continue
+            if not piece:
+                return
+            done += len(piece)
+            yield piece
 
     def _decoded(self, blocks: Iterator[bytes], make: Callable[[], Any]) -> Iterator[bytes]:
         decoder, inside = make(), False
@@ -177,6 +219,7 @@ WIKIDATA_TABLES = ("entities", "names", "claims", "dates", "uncertain")
 PARAGRAPH_TABLES = ("pages", "sentences", "mentions", "redirects")
 LEFT_OUT = "left_out.jsonl"
 _LEFT_OUT_SHOWN = 5
+WHOLE = "whole.json"  # the counts of a dump that has been read to its end
 
 
 class _Block(NamedTuple):
@@ -249,7 +292,9 @@ def _row_groups(path: Path) -> int:
         raise DataError(problem, file=path, remedy="Download it again.") from None
 
 
-def _tasks(paths: list[Path], kind: str, folder: Path, faults: list[Path]) -> Iterator[_Block]:
+def _tasks(
+    paths: list[Path], kind: str, folder: Path, faults: list[Path], threads: int
+) -> Iterator[_Block]:
     """Cut the files into blocks; add to `faults` those that end too early."""
     number = 0
     for path in paths:
@@ -258,7 +303,7 @@ def _tasks(paths: list[Path], kind: str, folder: Path, faults: list[Path]) -> It
                 yield _Block(kind, b"", str(path), group, str(folder), f"part-{number:05d}")
                 number += 1
             continue
-        blocks = LineBlocks(path, BLOCK_BYTES, b"</page>" if kind == "xml" else b"\n")
+        blocks = LineBlocks(path, BLOCK_BYTES, b"</page>" if kind == "xml" else b"\n", threads)
         line = 1
         for block in blocks:
             yield _Block(kind, block, str(path), -1, str(folder), f"part-{number:05d}", line)
@@ -283,21 +328,33 @@ def ingest(
     Raises:
         DataError: when a file ends too early.
     """
+    whole = folder / "parts" / WHOLE
+    if not whole.exists():
+        faults = _read(paths, kind, folder, workers)
+        gather_left_out(folder)
+        found = {"counts": _sum_counts(folder), "faults": [str(path) for path in faults]}
+        write_json(whole, found)
+    record = json.loads(whole.read_text("utf-8"))
+    counts: Counter[str] = Counter(record["counts"])
+    check_counts(paths, [Path(path) for path in record["faults"]], counts, kind, allow_truncated)
+    compact(folder, tables_of_kind(kind), workers=workers)
+    return counts
+
+
+def _read(paths: list[Path], kind: str, folder: Path, workers: int) -> list[Path]:
+    """Read the blocks that are not read yet; return the files that end too early."""
     faults: list[Path] = []
     for name in tables_of_kind(kind):  # a table without rows is still a table
         write_part(folder / name, "part-none", table_of(name, ()))
     done = {path.stem for path in (folder / "parts").glob("part-*.json")}
-    todo = (task for task in _tasks(paths, kind, folder, faults) if task.part not in done)
+    todo = (task for task in _tasks(paths, kind, folder, faults, workers) if task.part not in done)
     shown = progress(todo, what=f"reading {kind}")
     if workers <= 1:
         for task in shown:
             _run(task)
     else:
         _run_in_pool(iter(shown), workers)
-    counts = _sum_counts(folder)
-    gather_left_out(folder)
-    check_counts(paths, faults, counts, kind, allow_truncated)
-    return counts
+    return faults
 
 
 def _run_in_pool(tasks: Iterator[_Block], workers: int) -> None:

@@ -23,12 +23,14 @@ import pyarrow as pa
 from twowiki.errors import DataError
 from twowiki.generation.dump_reader import (
     PARSERS,
+    WHOLE,
     check_counts,
     gather_left_out,
     note_left_out,
     tables_of_kind,
 )
 from twowiki.generation.tables import SkippedLine, parquet_files, table_of, write_part
+from twowiki.io.files import write_json
 
 
 def query(name: str) -> str:
@@ -263,6 +265,9 @@ def ingest_on_spark(
     Raises:
         DataError: when Spark cannot read a file to its end.
     """
+    whole = folder / "parts" / WHOLE
+    if whole.exists():
+        return Counter(json.loads(whole.read_text("utf-8"))["counts"])
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(_LINES_PER_BATCH))
     for name in tables_of_kind(kind):
         write_part(folder / name, "part-none", table_of(name, ()))
@@ -284,6 +289,7 @@ def ingest_on_spark(
         counts.update(json.loads(row.counts))
     gather_left_out(folder)
     check_counts(paths, [], counts, kind, allow_truncated)
+    write_json(whole, {"counts": dict(sorted(counts.items()))})
     return Counter(dict(sorted(counts.items())))
 
 

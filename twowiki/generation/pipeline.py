@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from twowiki.errors import DataError, existing_file
-from twowiki.generation.dump_reader import ingest, paragraph_files
+from twowiki.generation.compaction import compact_by_query
+from twowiki.generation.dump_reader import ingest, paragraph_files, tables_of_kind
 from twowiki.generation.engines import SparkEngine, ingest_on_spark
 from twowiki.generation.outputs import write_outputs
 from twowiki.generation.queries import (
     BRIDGE_COMPARISONS,
-    CHAINS,
     COMPARISONS,
+    FIND_CHAINS,
     GROUND,
     GROUPS,
     MEASURE,
@@ -27,6 +28,7 @@ from twowiki.generation.queries import (
     SELECT,
     SELECTED_CHAINS,
     bucket_count,
+    buckets_of,
     cell_count,
     count_reasons,
     find_chains,
@@ -75,7 +77,9 @@ def _read_dumps(run: GenerationRun, wikidata: Path, files: list[Path], form: str
         def ingest_part(folder: Path) -> Mapping[str, Any]:
             allowed = config.allow_truncated
             if isinstance(run.engine, SparkEngine) and kind in ("wikidata", "json") and not allowed:
-                return ingest_on_spark(run.engine.session, paths, kind, folder)
+                counts = ingest_on_spark(run.engine.session, paths, kind, folder)
+                compact_by_query(run.engine, folder, tables_of_kind(kind))
+                return counts
             return ingest(paths, kind, folder, workers=workers, allow_truncated=allowed)
 
         return ingest_part
@@ -107,7 +111,7 @@ def _select(run: GenerationRun) -> None:
         write_dates(folder, tables)
         buckets = bucket_count(tables["facts"])
         write_rules(folder, tables, seed="", exhaustive=False, buckets=buckets)
-        run_queries(run.engine, PARTITIONED, tables, folder, bucketed=True)
+        run_queries(run.engine, PARTITIONED, tables, folder, buckets=buckets)
         counts = {
             name: count_rows(tables[name]) for name in _SELECTED if parquet_files(tables[name])
         }
@@ -160,7 +164,8 @@ def _find_candidates(run: GenerationRun) -> None:
                 remedy=f"Set a number; all is for dumps of up to {_MOST_PAGES_FOR_ALL:,} pages.",
             )
         cells = cell_count(tables["types"])
-        write_rules(folder, tables, cells=cells, **draw)
+        buckets = len(buckets_of(tables["grounded"]))
+        write_rules(folder, tables, cells=cells, buckets=buckets, **draw)
         if chains:
             find_chains(run.engine, tables, folder)
         if pairs:
@@ -170,7 +175,7 @@ def _find_candidates(run: GenerationRun) -> None:
 
     steps: dict[str, str] = {}
     if chains:
-        steps |= CHAINS | SELECTED_CHAINS
+        steps |= FIND_CHAINS | SELECTED_CHAINS
     if pairs:
         steps |= MEASURE | GROUPS | MEMBERS | COMPARISONS
     if bridges:

@@ -1,6 +1,8 @@
 """The queries in the order of the paper's method: pages, facts, grounding, pairs of facts.
 
-Each step names the tables that it reads; a table is a Parquet folder.
+Each step names the tables that it reads; a table is a Parquet folder. What is joined a bucket of
+entities at a time is cut into these buckets first, so that the cost of a fact does not depend on
+the number of buckets.
 """
 
 from __future__ import annotations
@@ -8,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
@@ -16,6 +17,7 @@ from twowiki.generation.dates import date_of_key, written_forms
 from twowiki.generation.engines import QueryEngine, query
 from twowiki.generation.rule_tables import rule_tables
 from twowiki.generation.tables import (
+    PARTS,
     count_rows,
     parquet_files,
     read_arrow,
@@ -29,20 +31,40 @@ SELECT = {
     "linked": "entities redirects pages",
     "duplicates": "claims linked entities",
     "days": "dates",
-    "facts": "claims days duplicates",
+    "facts": "claims days duplicates linked",
     "types": "facts class_types linked",
 }
+# A folder for each bucket of these. The buckets are those of the subjects' ids.
 PARTITIONED = {
     "subject_facts": "facts relations linked settings",
     "texts": "linked sentences settings",
+    "object_names": "names subject_facts",
+    "object_days": "written_days subject_facts",
+    "instances": "facts linked settings",
+    "doubts": "uncertain settings",
 }
-# These run on one bucket at a time, which they read as well.
-GROUND = {"grounded": "relations names written_days"}
-CHAINS = {
-    "chains": "grounded relation_pairs relations linked names written_days facts sexes settings",
+PARTITIONED_LINKS = {
+    "link_pages": "linked settings",
+    "first_links": "grounded relation_pairs linked settings",
 }
-MEASURE = {"measures": "relations days uncertain"}
-MEMBERS = {"members": "facts popular class_types comparables settings"}
+PARTITIONED_CHAINS = {
+    "links": "joined_links settings",
+    "link_names": "names links",
+    "link_days": "written_days links",
+    "link_facts": "facts links relation_pairs relations",
+}
+# These run on one bucket at a time. `table=name`: the bucket of a table, under a name of the query.
+GROUND = {"grounded": "relations"}
+_GROUND_PARTS = "subject_facts texts names=object_names written_days=object_days"
+JOINED_LINKS = {"joined_links": "relation_pairs relations"}
+_LINK_PARTS = "first_links grounded link_pages"
+CHAINS = {"chains": "sexes settings"}
+_CHAIN_PARTS = "links link_pages link_names link_days link_facts"
+MEASURE = {"measures": "relations days"}
+_MEASURE_PARTS = "grounded uncertain=doubts"
+MEMBERS = {"members": "popular class_types comparables settings"}
+_MEMBER_PARTS = "part=measures facts=instances"
+FIND_CHAINS = PARTITIONED_LINKS | JOINED_LINKS | PARTITIONED_CHAINS | CHAINS
 SELECTED_CHAINS = {"selected_chains": "chains settings"}
 GROUPS = {"popular": "facts linked"}
 COMPARISONS = {
@@ -65,13 +87,6 @@ CONTEXTS = {
     "distractors": "golds facts hits linked names answers named needs",
     "context_pages": "distractors golds linked sentences",
 }
-_GROUNDED = pa.schema(
-    [
-        ("s", pa.int64()), ("p", pa.int64()), ("o", pa.int64()), ("stmt_id", pa.string()),
-        ("n_values", pa.int64()), ("norm", pa.string()), ("says", pa.int64()),
-        ("sent_id", pa.int64()),
-    ]
-)  # fmt: skip
 _ROWS_PER_BUCKET = 2_000_000
 _FILMS_PER_CELL = 8
 
@@ -82,12 +97,23 @@ def run_queries(
     tables: Tables,
     folder: Path,
     *,
-    bucketed: bool = False,
+    buckets: int | None = None,
 ) -> None:
-    """Run queries in order, each into a folder of its name; add their tables to `tables`."""
+    """Run queries in order, each into a folder of its name; add their tables to `tables`.
+
+    Args:
+        engine: where they run.
+        steps: the queries, with the tables that they read.
+        tables: every table; those of the queries are added.
+        folder: where these are written.
+        buckets: write as many folders of each, by the column `bucket`.
+    """
     for name, inputs in steps.items():
         given = {table: tables[table] for table in inputs.split()}
-        engine.sql(query(name), given, folder / name, bucketed=bucketed)
+        engine.sql(query(name), given, folder / name, bucketed=buckets is not None)
+        for bucket in set(range(buckets or 0)) - set(buckets_of(folder / name)):
+            empty = PARTS[name].empty_table()
+            write_part(folder / name / f"bucket={bucket}", "part-none", empty)
         tables[name] = folder / name
 
 
@@ -134,62 +160,54 @@ def buckets_of(folder: Path) -> dict[int, Path]:
 
 def ground(engine: QueryEngine, tables: Tables, folder: Path) -> None:
     """Find the facts that their subjects' pages state, a bucket of subjects at a time."""
-    facts, texts = (
-        buckets_of(tables[name]) if name in tables else {} for name in ("subject_facts", "texts")
-    )
-    parts: dict[str, Tables] = {
-        f"bucket-{bucket:05d}": {"subject_facts": facts[bucket], "texts": texts[bucket]}
-        for bucket in sorted(set(facts) & set(texts))
-    }
-    if not parts:  # nothing to look for: the table has no rows
-        write_part(folder / "grounded", "part-none", _GROUNDED.empty_table())
-    run_in_parts(engine, GROUND, parts, tables, folder)
+    run_in_parts(engine, GROUND, _GROUND_PARTS, tables, folder)
 
 
 def run_in_parts(
-    engine: QueryEngine,
-    steps: Mapping[str, str],
-    parts: Mapping[str, Tables],
-    tables: Tables,
-    folder: Path,
+    engine: QueryEngine, steps: Mapping[str, str], parts: str, tables: Tables, folder: Path
 ) -> None:
-    """Run queries as `run_queries` does, on one part of some tables at a time.
+    """Run queries as `run_queries` does, on one bucket of some tables at a time.
 
     A part that exists already is kept: a stopped run continues with the next one.
 
     Args:
         engine: where they run.
         steps: the queries, with the tables that they read whole.
-        parts: the folders of the results, each with the tables that are read for it alone.
+        parts: the tables of which they read a bucket.
         tables: every table; those of the queries are added.
         folder: where these are written.
     """
-    for name, inputs in steps.items():
+    pairs = [part.rpartition("=") for part in parts.split()]
+    buckets = {name or table: buckets_of(tables[table]) for name, _, table in pairs}
+    for step, inputs in steps.items():
         given = {table: tables[table] for table in inputs.split()}
-        for part, own in parts.items():
-            out = folder / name / part
+        for bucket in sorted(next(iter(buckets.values()))):
+            out = folder / step / f"bucket={bucket}"
             if not out.is_dir():
-                engine.sql(query(name), given | own, out)
-        tables[name] = folder / name
-
-
-def parts_of(table: Path, name: str) -> dict[str, Tables]:
-    """Return the buckets of a table, or all of it where it has none, each under a query's name."""
-    buckets = sorted(path for path in table.iterdir() if path.is_dir())
-    return {path.name: {name: path} for path in buckets or [table]}
+                own = {name: of_bucket[bucket] for name, of_bucket in buckets.items()}
+                engine.sql(query(step), given | own, out)
+        tables[step] = folder / step
 
 
 def find_chains(engine: QueryEngine, tables: Tables, folder: Path) -> None:
-    """Find the chains of two grounded facts, a bucket of starting facts at a time."""
-    run_in_parts(engine, CHAINS, parts_of(tables["grounded"], "starts"), tables, folder)
+    """Find the chains of two grounded facts.
+
+    Pairs of facts are joined a bucket of middle entities at a time, and judged a bucket of starts
+    at a time.
+    """
+    buckets = len(buckets_of(tables["grounded"]))
+    run_queries(engine, PARTITIONED_LINKS, tables, folder, buckets=buckets)
+    run_in_parts(engine, JOINED_LINKS, _LINK_PARTS, tables, folder)
+    run_queries(engine, PARTITIONED_CHAINS, tables, folder, buckets=buckets)
+    run_in_parts(engine, CHAINS, _CHAIN_PARTS, tables, folder)
     run_queries(engine, SELECTED_CHAINS, tables, folder)
 
 
 def find_pairs(engine: QueryEngine, tables: Tables, folder: Path, *, bridges: bool) -> None:
     """Find the pairs of entities to compare, with `bridges` also those of films."""
-    run_in_parts(engine, MEASURE, parts_of(tables["grounded"], "grounded"), tables, folder)
+    run_in_parts(engine, MEASURE, _MEASURE_PARTS, tables, folder)
     run_queries(engine, GROUPS, tables, folder)
-    run_in_parts(engine, MEMBERS, parts_of(tables["measures"], "part"), tables, folder)
+    run_in_parts(engine, MEMBERS, _MEMBER_PARTS, tables, folder)
     run_queries(engine, COMPARISONS | (BRIDGE_COMPARISONS if bridges else {}), tables, folder)
 
 

@@ -59,6 +59,29 @@ TABLES: dict[str, pa.Schema] = {
     "redirects": _schema("title_key:text target_key:text"),
 }
 
+# Tables that are cut into buckets: the columns of a bucket without rows.
+PARTS: dict[str, pa.Schema] = {
+    "subject_facts": _schema("s:int p:int o:int stmt_id:text n_values:int bucket:int"),
+    "texts": _schema("qid:int sent_id:int norm:text bucket:int"),
+    "object_names": _schema("qid:int norm:text kind:text prio:int bucket:int"),
+    "object_days": _schema("o:int norm:text says:int exact:int bucket:int"),
+    "instances": _schema("s:int p:int o:int bucket:int"),
+    "doubts": _schema("s:int p:int low:int high:int bucket:int"),
+    "link_pages": _schema("qid:int norm:text label_norm:text bare_norm:text bucket:int"),
+    "first_links": _schema(
+        "s:int p:int o:int stmt_id:text n_values:int norm:text sent_id:int label_norm:text "
+        "bare_norm:text bucket:int"
+    ),
+    "links": _schema(
+        "e:int r1:int b:int r2:int a:int rule:int sent1:int norm1:text stmt1:text sent2:int "
+        "norm2:text stmt2:text says:int direct:int inverse:int drop_if_contradicted:int "
+        "drop_if_unstated:int country:int values1:int values2:int named_back:int bucket:int"
+    ),
+    "link_names": _schema("qid:int norm:text kind:text bucket:int"),
+    "link_days": _schema("o:int norm:text bucket:int"),
+    "link_facts": _schema("s:int p:int o:int bucket:int"),
+}
+
 
 def table_of(name: str, rows: Iterable[TableRow]) -> pa.Table:
     """Return rows as an Arrow table with the columns of a known table."""

@@ -1,54 +1,35 @@
 -- One row per chain (e, r1, b), (b, r2, a) of a known pair of relations, with the reason that
 -- drops it ('' where the paper's four paragraph checks hold) and what Wikidata says of the rule.
--- `starts` is the part of `grounded` whose subjects are the chains' starts. Large tables are cut
--- to the rows that its chains need before they are joined.
-WITH link AS (
-  SELECT one.s AS e, one.p AS r1, one.o AS b, two.p AS r2, two.o AS a, pair.rule,
-         one.sent_id AS sent1, one.norm AS norm1, one.stmt_id AS stmt1,
-         two.sent_id AS sent2, two.norm AS norm2, two.stmt_id AS stmt2, two.says,
-         pair.direct, pair.inverse, pair.drop_if_contradicted, pair.drop_if_unstated, r.country,
-         one.n_values AS values1, two.n_values AS values2
-  FROM starts one
-  JOIN grounded two ON two.s = one.o
-  JOIN relation_pairs pair ON pair.r1 = one.p AND pair.r2 = two.p
-  JOIN relations r ON r.p = two.p
-),
-page AS (
-  SELECT qid, norm, label_norm, bare_norm
-  FROM linked
-  WHERE qid IN (SELECT e FROM link UNION SELECT b FROM link)
-),
-chain AS (
+-- `links` and the tables beside it are those of one bucket of starts.
+WITH chain AS (
   SELECT l.*,
          CASE WHEN l.values1 > 1 OR l.values2 > 1 THEN 'several_values'
               WHEN l.a = l.e OR l.a = l.b OR l.b = l.e THEN 'circular'
               WHEN contains(page1.norm, l.norm2) THEN 'answer_in_first_paragraph'
-              WHEN contains(page2.norm, page1.label_norm)
-                OR contains(page2.norm, page1.bare_norm) THEN 'start_in_second_paragraph'
+              WHEN l.named_back = 1 THEN 'start_in_second_paragraph'
               ELSE '' END AS failed
-  FROM link l
-  JOIN page page1 ON page1.qid = l.e
-  JOIN page page2 ON page2.qid = l.b
+  FROM links l
+  JOIN link_pages page1 ON page1.qid = l.e
 ),
 other_name AS (
   SELECT c.e, c.r1, c.b, c.r2, c.a
   FROM chain c
-  JOIN page page1 ON page1.qid = c.e
-  JOIN (SELECT qid, kind, norm FROM names WHERE qid IN (SELECT a FROM link)) n ON n.qid = c.a
+  JOIN link_pages page1 ON page1.qid = c.e
+  JOIN link_names n ON n.qid = c.a
   WHERE c.failed = '' AND (n.kind <> 'demonym' OR c.country = 1)
     AND contains(page1.norm, n.norm)
   UNION
   SELECT c.e, c.r1, c.b, c.r2, c.a
   FROM chain c
-  JOIN page page1 ON page1.qid = c.e
-  JOIN written_days d ON d.o = c.says
-  WHERE c.failed = '' AND d.exact = 1 AND contains(page1.norm, d.norm)
+  JOIN link_pages page1 ON page1.qid = c.e
+  JOIN link_days d ON d.o = c.says
+  WHERE c.failed = '' AND contains(page1.norm, d.norm)
 ),
 sex AS (
   SELECT f.s, MIN(k.parent) AS parent
-  FROM facts f
+  FROM link_facts f
   JOIN sexes k ON k.sex = f.o
-  WHERE f.p = 21 AND f.s IN (SELECT e FROM link)
+  WHERE f.p = 21
   GROUP BY f.s
 ),
 judged AS (
@@ -58,11 +39,9 @@ judged AS (
                   WHEN c.inverse = 1 AND back.p = sex.parent THEN 1
                   ELSE 0 END) AS stated
   FROM chain c
-  LEFT JOIN (SELECT s, p, o FROM facts WHERE s IN (SELECT e FROM link)) straight
+  LEFT JOIN link_facts straight
     ON straight.s = c.e AND straight.p = c.direct
-  LEFT JOIN (
-    SELECT s, p, o, 1 AS inverse FROM facts WHERE p IN (22, 25) AND s IN (SELECT a FROM link)
-  ) back
+  LEFT JOIN (SELECT s, p, o, 1 AS inverse FROM link_facts WHERE p IN (22, 25)) back
     ON back.s = c.a AND back.inverse = c.inverse
   LEFT JOIN sex ON sex.s = c.e
   WHERE c.rule > 0 AND c.direct > 0 AND c.failed = ''

@@ -1,8 +1,19 @@
 -- One row per value of an entity's relation, best rank only, with the number of values.
 -- Dates that agree on the year are one value, with the precision of a year. Unique: s, p, o.
-WITH best AS (
+-- Only of entities that have a page, and of those that their facts name: no others are asked about.
+WITH asked AS (
+  SELECT qid FROM linked
+  UNION
+  SELECT COALESCE(t.original, c.o) AS qid
+  FROM claims c
+  JOIN linked l ON l.qid = c.s
+  LEFT JOIN duplicates t ON t.qid = c.o
+  WHERE c.best = 1 AND c.o IS NOT NULL
+),
+best AS (
   SELECT c.s, c.p, COALESCE(t.original, c.o) AS o, c.stmt_id, d.year, d.year_o
   FROM claims c
+  JOIN asked a ON a.qid = c.s
   LEFT JOIN days d ON d.o = c.o
   LEFT JOIN duplicates t ON t.qid = c.o
   WHERE c.best = 1
