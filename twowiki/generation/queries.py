@@ -17,7 +17,7 @@ from twowiki.generation.dates import date_of_key, written_forms
 from twowiki.generation.engines import QueryEngine, query
 from twowiki.generation.rule_tables import rule_tables
 from twowiki.generation.tables import (
-    PARTS,
+    BUCKETED,
     count_rows,
     parquet_files,
     read_arrow,
@@ -112,7 +112,7 @@ def run_queries(
         given = {table: tables[table] for table in inputs.split()}
         engine.sql(query(name), given, folder / name, bucketed=buckets is not None)
         for bucket in set(range(buckets or 0)) - set(buckets_of(folder / name)):
-            empty = PARTS[name].empty_table()
+            empty = BUCKETED[name].empty_table()
             write_part(folder / name / f"bucket={bucket}", "part-none", empty)
         tables[name] = folder / name
 

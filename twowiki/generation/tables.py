@@ -60,7 +60,7 @@ TABLES: dict[str, pa.Schema] = {
 }
 
 # Tables that are cut into buckets: the columns of a bucket without rows.
-PARTS: dict[str, pa.Schema] = {
+BUCKETED: dict[str, pa.Schema] = {
     "subject_facts": _schema("s:int p:int o:int stmt_id:text n_values:int bucket:int"),
     "texts": _schema("qid:int sent_id:int norm:text bucket:int"),
     "object_names": _schema("qid:int norm:text kind:text prio:int bucket:int"),
