@@ -18,8 +18,7 @@ import numpy
 import torch
 from transformers import AutoConfig
 
-from twowiki.models.backbone import VARIABLE_LENGTHS
-from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
+from twowiki.models.configuration_encoder import VARIABLE_LENGTHS, TwoWikiEncoderConfig
 from twowiki.models.features import Window
 from twowiki.models.modeling_encoder import TwoWikiEncoderForMultihopQA
 from twowiki.models.processing_encoder import EncoderCollator
@@ -165,7 +164,9 @@ def made_up(length: int, config: TwoWikiEncoderConfig, seed: int) -> Window:
 def operations(model: TwoWikiEncoderForMultihopQA, batch: dict[str, torch.Tensor]) -> float:
     """Count the operations of a forward pass over the real tokens (a training step is three)."""
     backbone = model.config.backbone_config
-    lengths = batch["attention_mask"].sum(dim=1).double()
+    borders = batch.get("window_borders")
+    lengths = batch["attention_mask"].sum(dim=1) if borders is None else borders.diff()
+    lengths = lengths.double()
     context = (batch["context_mask"].sum(dim=1) + batch["question_mask"].sum(dim=1)).double()
     embedded = sum(p.numel() for n, p in model.backbone.named_parameters() if "embeddings" in n)
     body = sum(p.numel() for p in model.backbone.parameters()) - embedded

@@ -149,11 +149,14 @@ def after_step(run: Run, epoch: int, examples: int, losses: RunningLosses, clock
     if epoch_done:
         state.epoch, state.examples, state.earlier = epoch + 1, 0, []
     run.pace.pause()
+    saves = state.step % steps.save == 0 if steps.save else evaluates
+    if evaluates or saves:
+        run.learner.settle()
     if evaluates:
         evaluate(run)
         clock.restart()
         state.stopped = is_over(config, state) or ("the end" if last else "")
-    if state.stopped or (state.step % steps.save == 0 if steps.save else evaluates):
+    if state.stopped or saves:
         state.losses = losses.kept()
         checkpoints.save_checkpoint(
             accelerator, run.model, run.task.save, config, state, run.record

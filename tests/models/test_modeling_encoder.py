@@ -7,21 +7,29 @@ from typing import Any
 
 import pytest
 import torch
+from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
-from transformers import AutoConfig, AutoModel, AutoModelForQuestionAnswering, AutoTokenizer
+from transformers import (
+    AttentionInterface,
+    AutoConfig,
+    AutoModel,
+    AutoModelForQuestionAnswering,
+    AutoTokenizer,
+)
 
 from tests.small_encoder import BACKBONES, OTHERS, model_and_records, settings
 from tests.small_model import examples
 from twowiki.data.schema import Example
 from twowiki.models.auto import load_extractive_model, register_models
-from twowiki.models.backbone import VARIABLE_LENGTHS, read_windows
+from twowiki.models.backbone import Windows, read_windows
+from twowiki.models.configuration_encoder import VARIABLE_LENGTHS
 from twowiki.models.features import Window
 from twowiki.models.modeling_encoder import (
     Pointers,
     TwoWikiEncoderForMultihopQA,
     read_sentences,
 )
-from twowiki.models.outputs import TwoWikiOutput
+from twowiki.models.outputs import TwoWikiOutput, count_labels
 from twowiki.models.processing_encoder import EncoderCollator, plan_example
 
 register_models()
@@ -97,8 +105,8 @@ def test_the_state_of_a_token_is_that_of_its_own_window(kind: str) -> None:
     assert len(plan) > 1
 
     def states(given: dict[str, Any]) -> torch.Tensor:
-        names = ("input_ids", "attention_mask", "token_type_ids", "question_window_mask")
-        read = read_windows(model.backbone, *(given.get(name) for name in names))
+        names = ("input_ids", "attention_mask", "question_window_mask", "token_type_ids")
+        read = read_windows(model.backbone, Windows(*(given.get(name) for name in names)))
         return read[given["context_positions"][0]]
 
     with torch.no_grad():
@@ -128,9 +136,47 @@ def test_windows_without_padding_give_the_same(kind: str) -> None:
     one, other = outputs(padded, records), outputs(packed, records)
     for name in (*OVER_TOKENS, *WHOLE, "support_logits"):
         near(one[name], other[name])
-    real = batch_of(padded, records)["attention_mask"]
-    assert calls == [int(real.sum())]
+    real, flat = batch_of(padded, records)["attention_mask"], batch_of(packed, records)
+    assert calls == [int(real.sum())] == [flat["input_ids"].numel()]
     assert int(real.sum()) < real.numel()
+    with pytest.raises(ValueError, match="packed windows need twowiki_varlen or flash attention"):
+        padded(**flat)
+
+
+def blockwise(module: Any, query: Any, key: Any, value: Any, *_: Any, **given: Any) -> Any:
+    """Packed attention in tensors alone, as the kernel on a GPU: what a trace can follow."""
+    places = torch.arange(query.shape[2], device=query.device)
+    window = torch.bucketize(places, given["cu_seq_lens_q"], right=True)
+    mask = window.unsqueeze(0) == window.unsqueeze(1)
+    states = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    return states.transpose(1, 2), None
+
+
+@pytest.mark.slow
+def test_a_step_waits_for_nothing_and_one_graph_serves_all_batches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(AttentionInterface._global_mapping, VARIABLE_LENGTHS, blockwise)
+    config, _ = settings("modernbert", window_tokens=128, window_stride=8, dropout=0.0)
+    _, records = model_and_records("modernbert", window_tokens=128, window_stride=8)
+    config.backbone_config._attn_implementation = VARIABLE_LENGTHS
+    model = TwoWikiEncoderForMultihopQA(config).train()
+    graphs: list[Any] = []
+
+    def compiled(graph: Any, _: Any) -> Any:
+        graphs.append(graph)
+        return graph.forward
+
+    def step(batch: dict[str, Any]) -> Any:
+        return model(**batch, loss_counts=count_labels(batch, config)).loss
+
+    torch._dynamo.reset()
+    # a whole graph has no `.item()`, `.tolist()`, `nonzero()`: each would break it
+    traced = torch.compile(step, backend=compiled, fullgraph=True, dynamic=True)
+    for size in range(2, 10):
+        batch = batch_of(model, records[:size])
+        near(traced(batch), step(batch))
+    assert len(graphs) == 1
 
 
 def test_mapped_slots_score_as_mapped_tokens_do() -> None:

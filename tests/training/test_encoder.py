@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ import torch
 
 from tests.small_encoder import model_and_records
 from tests.small_model import examples
-from tests.training.runs import save_backbone
+from tests.tiny_data import tiny_files
+from tests.training.runs import run, save_backbone, weights
 from twowiki.data.schema import to_official
 from twowiki.errors import DataError
 from twowiki.models.modeling_encoder import TwoWikiEncoderForMultihopQA
@@ -19,8 +21,10 @@ from twowiki.training.adapters import add_adapters, has_adapters, merged_weights
 from twowiki.training.encoder import (
     EncoderTask,
     add_relations,
+    describe_attention,
     load_saved,
     make_encoder_optimizer,
+    start_model,
 )
 from twowiki.training.settings import EncoderArguments
 
@@ -89,6 +93,43 @@ def test_relations_that_a_model_does_not_know_are_added_and_the_others_stay(
     with pytest.raises(DataError, match="512 tokens"):
         load_saved(EncoderArguments(window_tokens=999), tmp_path, known)
     assert again.relation_head.out_features == len(known) + 4
+
+
+def test_windows_are_packed_where_that_can_run_and_the_run_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    relations = ["director"]
+    bert = str(save_backbone(tmp_path / "bert"))
+    undropped = EncoderArguments(model_name_or_path=bert, backbone_dropout=0.0, bf16=True)
+    plain = start_model(undropped, relations)  # no GPU here
+    assert describe_attention(plain.config) == "attention: sdpa, padded windows"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.delenv("ACCELERATE_USE_CPU", raising=False)
+    packed = start_model(undropped, relations)
+    assert describe_attention(packed.config) == (
+        "attention: twowiki_varlen, packed windows, no padding"
+    )
+    _, records = model_and_records("bert", examples()[:2])
+    batch = EncoderCollator(packed.config, labels=False)(records)
+    assert "attention_mask" not in batch
+    one = packed.eval()(**batch).start_logits
+    padded = EncoderCollator(plain.config, labels=False)(records)
+    other = plain.eval()(**padded).start_logits
+    torch.testing.assert_close(one, other, atol=2e-5, rtol=0)
+    for changes in ({"bf16": False}, {"backbone_dropout": -1.0}, {"attn_implementation": "eager"}):
+        assert not start_model(replace(undropped, **changes), relations).config.packs
+    named = replace(undropped, backbone_dropout=-1.0, attn_implementation="twowiki_varlen")
+    with pytest.raises(DataError, match=r"no dropout in attention.*0\.1.*backbone_dropout to 0"):
+        start_model(named, relations)
+
+
+@pytest.mark.slow
+def test_a_compiled_model_trains_and_is_saved_as_any_other(tmp_path: Path) -> None:
+    flags = ["--model_name_or_path", str(save_backbone(tmp_path / "bert")), "--max_steps", "2"]
+    flags += ["--torch_compile", "--torch_compile_backend", "eager", *tiny_files(tmp_path, 8, 3)]
+    done = run(tmp_path / "run", *flags, task="encoder")
+    assert "attention: sdpa, padded windows" in done.stdout
+    assert all("_orig_mod" not in name for name in weights(tmp_path / "run"))
 
 
 def test_a_task_trains_on_files_and_loses_nothing(tmp_path: Path) -> None:

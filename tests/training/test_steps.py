@@ -140,6 +140,28 @@ def test_what_never_fits_and_what_is_no_number_stop_with_one_sentence() -> None:
             learner.compute([loader.collate([0, 1])], 7)
 
 
+def test_a_problem_that_is_read_late_stops_the_next_step_or_what_would_keep_it() -> None:
+    model, windows = model_and_windows()
+    values = [1.0, float("nan"), 1.0]
+
+    def wrong_at_step_2(model: Any, batch: Any, counts: Any) -> Any:
+        loss = sum(p.sum() for p in model.parameters()) * 0 + values.pop(0)
+        return SimpleNamespace(loss=loss, losses={})
+
+    learner, loader, _ = learner_of(model, windows, wrong_at_step_2)
+    learner.late = True
+    batch = loader.collate([0, 1])
+    assert learner.compute([batch], 1)["loss"] == 1.0
+    learner.compute([batch], 2)
+    with pytest.raises(NotFinite, match="the loss is nan at step 2"):
+        learner.settle()
+    learner.settle()
+    values[:] = [float("nan"), 1.0]
+    learner.compute([batch], 3)
+    with pytest.raises(NotFinite, match="the loss is nan at step 3"):
+        learner.compute([batch], 4)
+
+
 def test_a_rehearsal_leaves_no_trace_but_a_word() -> None:
     model, windows = model_and_windows(setting(dropout=0.5))
     learner, loader, _ = learner_of(model.train(), windows)

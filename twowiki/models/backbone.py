@@ -1,29 +1,22 @@
 """The backbone: load any pretrained encoder, build it from its configuration, run it.
 
-In: a name or folder of an encoder with a fast tokenizer, then padded windows. Out: the states of
-all windows in one row. Where the attention allows it, windows are read without padding. Raises
-ValueError for a model that is not an encoder.
+In: a name or folder of an encoder with a fast tokenizer, then windows, padded or packed. Out: the
+states of all windows in one row. Raises ValueError for a model that is not an encoder.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers import AttentionInterface, AttentionMaskInterface, AutoModel, AutoTokenizer
 
-from .configuration_encoder import POSITIONS_AFTER_PADDING, TwoWikiEncoderConfig
+from .configuration_encoder import VARIABLE_LENGTHS, TwoWikiEncoderConfig, packs
 from .processing_encoder import SENTENCE_MARKER, TITLE_MARKER, add_markers, frame_of
-
-VARIABLE_LENGTHS = "twowiki_varlen"
-# backbones whose forward passes the lengths on to their attention
-_PACKABLE = frozenset("bert roberta xlm-roberta electra modernbert".split())
 
 
 def build_backbone(config: TwoWikiEncoderConfig) -> Any:
@@ -80,76 +73,55 @@ def fit_embeddings(backbone: Any, tokenizer: Any) -> None:
         weight[tokenizer.convert_tokens_to_ids(marker)] = weight[separator] + spread
 
 
-def read_windows(
-    backbone: Any,
-    input_ids: Tensor,
-    attention_mask: Tensor,
-    token_type_ids: Tensor | None,
-    question_mask: Tensor,
-    added: Tensor | None = None,
-) -> Tensor:
-    """Return the states of all windows in one row.
-
-    Padding is left out where the attention allows it; the states at padding are then zeros. In a
-    backbone of local attention every token attends to the question.
+class Windows(NamedTuple):
+    """The windows of a batch, padded or packed into one row, as `EncoderCollator` lays them out.
 
     Shape:
-        input_ids, attention_mask, token_type_ids, question_mask: (W, L); added, to the tokens'
-        embeddings of width E: (W, L, E). Output: (W * L, H).
+        input_ids, token_type_ids: (W, L) or (1, N). Padded: attention_mask, question_mask: (W, L).
+        Packed: position_ids: (1, N); borders: (W + 1,); positions, of the longest one: (L,).
+        added, to the tokens' embeddings of width E: as input_ids, and E.
     """
-    inputs: dict[str, Tensor] = {"input_ids": input_ids}
-    if added is not None:
-        inputs = {"inputs_embeds": backbone.get_input_embeddings()(input_ids) + added}
-    if packs(backbone):
-        return _read_packed(backbone, inputs, attention_mask, token_type_ids)
-    inputs["attention_mask"] = attention_mask.long()
-    if token_type_ids is not None:
-        inputs["token_type_ids"] = token_type_ids
-    if "global_attention_mask" in inspect.signature(backbone.forward).parameters:
-        inputs["global_attention_mask"] = question_mask.long()
+
+    input_ids: Tensor
+    attention_mask: Tensor | None = None
+    question_mask: Tensor | None = None
+    token_type_ids: Tensor | None = None
+    position_ids: Tensor | None = None
+    borders: Tensor | None = None
+    positions: Tensor | None = None
+    added: Tensor | None = None
+
+
+def read_windows(backbone: Any, windows: Windows) -> Tensor:
+    """Return the states of all windows in one row: (W * L, H) or (N, H).
+
+    In a backbone of local attention every token attends to the question.
+    """
+    inputs: dict[str, Any] = {"input_ids": windows.input_ids}
+    if windows.added is not None:
+        embedded = backbone.get_input_embeddings()(windows.input_ids)
+        inputs = {"inputs_embeds": embedded + windows.added}
+    if windows.token_type_ids is not None:
+        inputs["token_type_ids"] = windows.token_type_ids
+    if windows.positions is not None:
+        if not packs(backbone.config):
+            raise ValueError(f"packed windows need {VARIABLE_LENGTHS} or flash attention")
+        longest = windows.positions.shape[0]  # a shape, which no step has to wait for
+        inputs |= dict.fromkeys(("cu_seq_lens_q", "cu_seq_lens_k"), windows.borders)
+        inputs |= {"max_length_q": longest, "max_length_k": longest}
+        inputs["position_ids"] = windows.position_ids
+    elif windows.attention_mask is not None and windows.question_mask is not None:
+        inputs["attention_mask"] = windows.attention_mask.long()
+        if backbone.config.model_type == "longformer":
+            inputs["global_attention_mask"] = windows.question_mask.long()
     states: Tensor = backbone(**inputs, return_dict=True).last_hidden_state
     return states.flatten(0, 1)
 
 
-def packs(backbone: Any) -> bool:
-    """Return whether a backbone reads windows without padding."""
-    attention = str(getattr(backbone.config, "_attn_implementation", ""))
-    packable = attention == VARIABLE_LENGTHS or "flash" in attention
-    return packable and backbone.config.model_type in _PACKABLE
-
-
-def _read_packed(
-    backbone: Any,
-    inputs: Mapping[str, Tensor],
-    attention_mask: Tensor,
-    token_type_ids: Tensor | None,
-) -> Tensor:
-    """Read the real tokens as one row; the states at padding are zeros.
-
-    Shape:
-        inputs, the backbone's: (W, L) or (W, L, E); attention_mask, token_type_ids: (W, L), the
-        real tokens first. Output: (W * L, H).
-    """
-    real = attention_mask.flatten().nonzero().squeeze(1)
-    lengths = attention_mask.sum(dim=1)
-    borders = functional.pad(lengths.cumsum(0), (1, 0)).to(torch.int32)
-    positions = torch.arange(attention_mask.shape[1], device=attention_mask.device)
-    positions = positions.expand_as(attention_mask)
-    if backbone.config.model_type in POSITIONS_AFTER_PADDING:
-        positions = positions + backbone.config.pad_token_id + 1
-    inputs = {**inputs, "position_ids": positions}
-    if token_type_ids is not None:
-        inputs["token_type_ids"] = token_type_ids
-    longest = int(lengths.max())
-    packed = backbone(
-        **{name: values.flatten(0, 1)[real].unsqueeze(0) for name, values in inputs.items()},
-        cu_seq_lens_q=borders,
-        cu_seq_lens_k=borders,
-        max_length_q=longest,
-        max_length_k=longest,
-    ).last_hidden_state[0]
-    states: Tensor = packed.new_zeros(attention_mask.numel(), packed.shape[-1])
-    return states.index_copy(0, real, packed)
+def set_attention(model: Any, name: str) -> None:
+    """Make a model's backbone attend by an implementation; its batches are laid out for that."""
+    model.backbone.set_attn_implementation(name)
+    model.config.backbone_config._attn_implementation = name
 
 
 def varlen_attention(
@@ -172,7 +144,11 @@ def varlen_attention(
     """
     if cu_seq_lens_q is None:
         raise ValueError(f"{VARIABLE_LENGTHS} attention needs packed windows")
-    if query.is_cuda and query.dtype in (torch.bfloat16, torch.float16) and not dropout:
+    if query.is_cuda:
+        if dropout or query.dtype not in (torch.bfloat16, torch.float16):
+            raise ValueError(
+                f"{VARIABLE_LENGTHS} needs bf16 or fp16, and attention without dropout"
+            )
         from torch.nn.attention.varlen import varlen_attn
 
         reach = (-1, -1) if sliding_window is None else (sliding_window - 1, sliding_window - 1)

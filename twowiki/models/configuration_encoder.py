@@ -14,9 +14,12 @@ from transformers import AutoConfig, PretrainedConfig
 from .labels import EncodingOptions, MultihopConfig
 
 # backbones whose position table begins after the padding token's id
-POSITIONS_AFTER_PADDING = frozenset(
+_POSITIONS_AFTER_PADDING = frozenset(
     "roberta xlm-roberta xlm-roberta-xl camembert mpnet longformer data2vec-text ibert".split()
 )
+VARIABLE_LENGTHS = "twowiki_varlen"  # the attention of `backbone` that reads packed windows
+# backbones whose forward passes the lengths on to their attention
+_PACKABLE = frozenset("bert roberta xlm-roberta electra modernbert".split())
 # backbones whose attention uses distances only, so that longer windows than trained on work
 _RELATIVE_POSITIONS = frozenset("deberta deberta-v2 modernbert nomic_bert".split())
 _DROPOUTS = (
@@ -122,6 +125,17 @@ class TwoWikiEncoderConfig(MultihopConfig, PretrainedConfig):
         return self.match_features and self.input_matches
 
     @property
+    def packs(self) -> bool:
+        """Whether windows are laid out in one row, without padding."""
+        return packs(self.backbone_config)
+
+    @property
+    def first_position(self) -> int:
+        """Position of a window's first token."""
+        after_padding = self.backbone_config.model_type in _POSITIONS_AFTER_PADDING
+        return int(self.backbone_config.pad_token_id or 0) + 1 if after_padding else 0
+
+    @property
     def width(self) -> int:
         """Width of the backbone's states."""
         return int(self.backbone_config.hidden_size)
@@ -134,6 +148,17 @@ class TwoWikiEncoderConfig(MultihopConfig, PretrainedConfig):
             triple_slots=self.triple_slots,
             max_question_tokens=self.question_limit,
         )
+
+
+def can_pack(backbone: Any) -> bool:
+    """Return whether a backbone could read windows without padding."""
+    return backbone.model_type in _PACKABLE
+
+
+def packs(backbone: Any) -> bool:
+    """Return whether a backbone reads windows without padding, by its attention."""
+    attention = str(getattr(backbone, "_attn_implementation", ""))
+    return can_pack(backbone) and (attention == VARIABLE_LENGTHS or "flash" in attention)
 
 
 def _longest_input(backbone: Any) -> int:
@@ -150,7 +175,7 @@ def _default_input(backbone: Any) -> int:
     positions = int(getattr(backbone, "max_position_embeddings", 0) or 0)
     if positions <= 0:
         return 512
-    if backbone.model_type in POSITIONS_AFTER_PADDING:
+    if backbone.model_type in _POSITIONS_AFTER_PADDING:
         positions -= int(backbone.pad_token_id or 0) + 1
     return positions
 

@@ -28,6 +28,21 @@ class EncodedText(NamedTuple):
     ends: IntArray
 
 
+def trimmed(text: str, ids: list[int], offsets: list[tuple[int, int]], shift: int) -> EncodedText:
+    """Return tokens without a prefix and outer blanks in their offsets."""
+    borders = numpy.array(offsets, numpy.int32).reshape(-1, 2) - shift
+    borders = borders.clip(0, len(text))
+    for row, (start, end) in enumerate(borders.tolist()):
+        while start < end and text[start].isspace():
+            start += 1
+        while start < end and text[end - 1].isspace():
+            end -= 1
+        borders[row] = start, end
+    if len(borders):
+        borders = numpy.maximum.accumulate(borders, axis=0)
+    return EncodedText(numpy.array(ids, numpy.int32), borders[:, 0].copy(), borders[:, 1].copy())
+
+
 class Window(NamedTuple):
     """One encoded stretch of an example's context, with the whole question.
 

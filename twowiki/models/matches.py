@@ -12,7 +12,18 @@ from collections.abc import Sequence, Sized
 import numpy
 from numpy.typing import NDArray
 
-from .text import TITLE, Layout, Span, Words, bare_title, fold, is_aligned, occurrences, token_span
+from .text import (
+    TITLE,
+    IntArray,
+    Layout,
+    Span,
+    Words,
+    bare_title,
+    fold,
+    is_aligned,
+    occurrences,
+    token_span,
+)
 
 SHARED_WORD = 1  # the other side (question or context) has the word too
 ASKED_TITLE = 2  # in a title that the question names, or in such a mention
@@ -63,6 +74,23 @@ def mark_shared(words: Sequence[str], question_words: Sequence[str]) -> tuple[Ma
 def no_marks(words: Sized) -> Marks:
     """Return marks without any bit."""
     return numpy.zeros(len(words), numpy.uint8)
+
+
+def spread_marks(word_marks: Marks, words: Words, starts: IntArray, ends: IntArray) -> Marks:
+    """Return the marks of tokens: of the word that each begins in; a marker has none.
+
+    Args:
+        word_marks: those of the words.
+        words: in the same text.
+        starts: the first character of each token.
+        ends: the character after each token.
+    """
+    marks = no_marks(starts)
+    if words.words:
+        word = numpy.searchsorted(words.starts, starts, side="right") - 1
+        inside = (word >= 0) & (starts < words.ends[word]) & (ends > starts)
+        marks[inside] = word_marks[word[inside]]
+    return marks
 
 
 def _cases(word: str) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from transformers import AutoTokenizer, PreTrainedModel
 from transformers import initialization as init
 from transformers.utils.generic import can_return_tuple
 
-from .backbone import build_backbone, load_backbone, read_windows
+from .backbone import Windows, build_backbone, load_backbone, read_windows, set_attention
 from .configuration_encoder import TwoWikiEncoderConfig
 from .decoding_encoder import decode_record, score_records
 from .labels import IGNORED, POINTERS
@@ -94,6 +94,8 @@ class TwoWikiEncoderForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  # 
         if missing:
             raise ValueError(f"{backbone} lacks {len(missing)} weights ({missing[0]}, ...)")
         model.answer_tokenizer = tokenizer
+        if attn_implementation:  # the library chooses anew for a model that holds another
+            set_attention(model, attn_implementation)
         return model
 
     def load_tokenizer(self, source: str, **options: Any) -> Any:
@@ -127,8 +129,6 @@ class TwoWikiEncoderForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  # 
     def forward(
         self,
         input_ids: Tensor,
-        attention_mask: Tensor,
-        question_window_mask: Tensor,
         context_positions: Tensor,
         context_mask: Tensor,
         span_mask: Tensor,
@@ -136,6 +136,11 @@ class TwoWikiEncoderForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  # 
         question_mask: Tensor,
         sentence_starts: Tensor,
         sentence_mask: Tensor,
+        attention_mask: Tensor | None = None,
+        question_window_mask: Tensor | None = None,
+        window_borders: Tensor | None = None,
+        window_positions: Tensor | None = None,
+        position_ids: Tensor | None = None,
         token_type_ids: Tensor | None = None,
         matches: Tensor | None = None,
         window_matches: Tensor | None = None,
@@ -153,26 +158,21 @@ class TwoWikiEncoderForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  # 
         """Score answers, sentences and triples; with labels return the loss and its parts too.
 
         Shape:
-            input_ids, attention_mask, question_window_mask, token_type_ids, window_matches:
-            (W, L). context_positions (into the W * L states), context_mask, span_mask (no markers),
-            matches: (B, T). question_positions, question_mask: (B, Q). sentence_starts (a
-            sentence's marker), sentence_mask, support_labels: (B, S). start_positions,
-            end_positions, answer_type_labels: (B,). relation_labels and the pointers'
-            positions: (B, K), in any order. Labels of -100 are ignored. loss_counts: (9,),
-            see `outputs.count_labels`.
+            The windows: see `Windows`; window_matches as input_ids. context_positions (into
+            their states), context_mask, span_mask (no markers), matches: (B, T).
+            question_positions, question_mask: (B, Q). sentence_starts (a sentence's marker),
+            sentence_mask, support_labels: (B, S). start_positions, end_positions,
+            answer_type_labels: (B,). relation_labels and the pointers' positions: (B, K), in any
+            order. Labels of -100 are ignored. loss_counts: (9,), see `outputs.count_labels`.
         """
-        added = self._match_inputs(window_matches)
-        states = read_windows(
-            self.backbone, input_ids, attention_mask, token_type_ids, question_window_mask, added
-        )
-        question = gather_tokens(states, question_positions)  # (B, Q, H)
-        context = gather_tokens(states, context_positions)  # (B, T, H)
-        if self.config.match_features and matches is not None:
-            marks = unpack_bits(matches, MATCH_BITS, context.dtype)
-            context = context + self.match_embedding(marks)
+        states = read_windows(self.backbone, Windows(
+            input_ids, attention_mask, question_window_mask, token_type_ids, position_ids,
+            window_borders, window_positions, self._match_inputs(window_matches),
+        ))  # fmt: skip
         mask = torch.cat([question_mask, context_mask], dim=1)
-        memory = self._fuse(torch.cat([question, context], dim=1), mask)
-        question, context = memory.split([question.shape[1], context.shape[1]], dim=1)
+        text = self._text(states, question_positions, context_positions, matches)
+        memory = self._fuse(text, mask)
+        question, context = memory.split([question_mask.shape[1], context_mask.shape[1]], dim=1)
         summary = masked_mean(question, question_mask)  # (B, H)
         slots, answer = self.slots(summary, memory, mask)  # (B, K, H), (B, H)
 
@@ -197,13 +197,22 @@ class TwoWikiEncoderForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  # 
         return add_losses(output, labels, sentence_mask, self.config, reorder, loss_counts)
 
     def _match_inputs(self, matches: Tensor | None) -> Tensor | None:
-        """Return what the backbone reads beside its token embeddings: (W, L, E), or nothing."""
+        """Return what the backbone reads beside its token embeddings, if anything."""
         if matches is None or not self.config.reads_matches:
             return None
         added: Tensor = self.match_input(
             unpack_bits(matches, MATCH_BITS, self.match_input.weight.dtype)
         )
         return added
+
+    def _text(
+        self, states: Tensor, question: Tensor, context: Tensor, matches: Tensor | None
+    ) -> Tensor:
+        """Take the states at the positions of question and context: (B, Q + T, H)."""
+        text = gather_tokens(states, context)
+        if self.config.match_features and matches is not None:
+            text = text + self.match_embedding(unpack_bits(matches, MATCH_BITS, text.dtype))
+        return torch.cat([gather_tokens(states, question), text], dim=1)
 
     def _fuse(self, memory: Tensor, mask: Tensor) -> Tensor:
         """Let all windows of an example attend to each other: (B, Q + T, H)."""

@@ -30,9 +30,10 @@ from .features import (
     length_mask,
     padded_rows,
     plan_windows,
+    trimmed,
 )
 from .labels import Located, label_example
-from .matches import Marks, mark_matches, no_marks
+from .matches import Marks, mark_matches, no_marks, spread_marks
 from .text import (
     TITLE,
     IntArray,
@@ -128,19 +129,9 @@ class EncoderProcessor(MultihopProcessor):
         titles = [title for title, _ in example.context]
         marks, question_marks = mark_matches(layout, titles, words, question_words)
         return (
-            _marks_of_tokens(marks, words, tokens),
-            _marks_of_tokens(question_marks, question_words, question),
+            spread_marks(marks, words, tokens.starts, tokens.ends),
+            spread_marks(question_marks, question_words, question.starts, question.ends),
         )
-
-
-def _marks_of_tokens(word_marks: Marks, words: Words, tokens: EncodedText) -> Marks:
-    """Spread words' marks over their tokens; a marker has none."""
-    marks = no_marks(tokens.ids)
-    if words.words:
-        word = numpy.searchsorted(words.starts, tokens.starts, side="right") - 1
-        inside = (word >= 0) & (tokens.starts < words.ends[word]) & (tokens.ends > tokens.starts)
-        marks[inside] = word_marks[word[inside]]
-    return marks
 
 
 class LocatedTokens(Located):
@@ -205,24 +196,9 @@ class SubwordTokenizer:
             add_special_tokens=False,
         )
         return [
-            _trimmed(piece, found.ids, found.offsets, len(self.prefix))
+            trimmed(piece, found.ids, found.offsets, len(self.prefix))
             for piece, found in zip(pieces, encoded, strict=True)
         ]
-
-
-def _trimmed(text: str, ids: list[int], offsets: list[tuple[int, int]], shift: int) -> EncodedText:
-    """Take a prefix and outer blanks off the tokens' offsets."""
-    borders = numpy.array(offsets, numpy.int32).reshape(-1, 2) - shift
-    borders = borders.clip(0, len(text))
-    for row, (start, end) in enumerate(borders.tolist()):
-        while start < end and text[start].isspace():
-            start += 1
-        while start < end and text[end - 1].isspace():
-            end -= 1
-        borders[row] = start, end
-    if len(borders):
-        borders = numpy.maximum.accumulate(borders, axis=0)
-    return EncodedText(numpy.array(ids, numpy.int32), borders[:, 0].copy(), borders[:, 1].copy())
 
 
 def _needs_blank(backend: Any) -> bool:
@@ -292,7 +268,10 @@ class EncoderCollator:
         """Pad and stack."""
         plans = [plan_example(window, self.config) for window in windows]
         batch = {**self._examples(windows), **self._inputs(windows, plans)}
-        batch |= self._positions(windows, plans, batch["input_ids"].shape[1])
+        borders = batch.get("window_borders")
+        count, width = batch["input_ids"].shape
+        firsts = range(0, count * width, width) if borders is None else borders[:-1].tolist()
+        batch |= self._positions(windows, plans, firsts)
         if self.labels:
             batch |= label_rows(windows, batch["sentence_starts"].shape[1])
         return {name: torch.from_numpy(values) for name, values in batch.items()}
@@ -320,30 +299,42 @@ class EncoderCollator:
     def _inputs(
         self, windows: Sequence[Window], plans: Sequence[Stretches]
     ) -> dict[str, NDArray[Any]]:
-        """Frame and stack the backbone's windows: (W, L), padded at the end."""
+        """Frame the backbone's windows; pad them to (W, L), or put them into one row, (1, N)."""
         config = self.config
         framed = [
             frame_window(window, start, end, config)
             for window, plan in zip(windows, plans, strict=True)
             for start, end in plan
         ]
-        lengths = [len(ids) for ids, *_ in framed]
-        longest = max(lengths)
-        mask = length_mask(lengths, longest)
-        question = length_mask([begin for *_, begin in framed], longest)
-        ids = padded_rows([ids for ids, *_ in framed], longest, fill=config.padding_id)
-        batch = {"input_ids": ids, "attention_mask": mask, "question_window_mask": question}
+        lengths, begins = [len(ids) for ids, *_ in framed], [begin for *_, begin in framed]
+
+        def stacked(rows: Sequence[Any], fill: int = 0, dtype: Any = numpy.int64) -> NDArray[Any]:
+            if config.packs:
+                return numpy.concatenate(rows).astype(dtype)[None]
+            return padded_rows(rows, max(lengths), fill=fill, dtype=dtype)
+
+        batch = {"input_ids": stacked([ids for ids, *_ in framed], config.padding_id)}
+        if config.packs:
+            positions = stacked([numpy.arange(length) for length in lengths])
+            batch["position_ids"] = positions + config.first_position
+            batch["window_borders"] = numpy.cumsum([0, *lengths], dtype=numpy.int32)
+            batch["window_positions"] = numpy.arange(max(lengths))
+        else:
+            batch["attention_mask"] = length_mask(lengths, max(lengths))
+            batch["question_window_mask"] = length_mask(begins, max(lengths))
         if config.context_segment >= 0:
-            batch["token_type_ids"] = (mask & ~question) * numpy.int64(config.context_segment)
+            inside = [numpy.arange(n) >= begin for n, begin in zip(lengths, begins, strict=True)]
+            batch["token_type_ids"] = stacked(inside) * config.context_segment
         if config.reads_matches:
-            marks = [marks for _, marks, _ in framed]
-            batch["window_matches"] = padded_rows(marks, longest, dtype=numpy.uint8)
+            batch["window_matches"] = stacked([marks for _, marks, _ in framed], 0, numpy.uint8)
         return batch
 
     def _positions(
-        self, windows: Sequence[Window], plans: Sequence[Stretches], width: int
+        self, windows: Sequence[Window], plans: Sequence[Stretches], firsts: Sequence[int]
     ) -> dict[str, NDArray[Any]]:
-        """Return where the states of an example's tokens are in the flattened windows.
+        """Return where the states of an example's tokens are among those of all windows.
+
+        `firsts` has the place of each window's first state.
 
         Shape:
             context_positions: (B, T); question_positions and question_mask: (B, Q), the first
@@ -355,15 +346,15 @@ class EncoderCollator:
             before = len(prefix) + len(window.question_ids) + len(middle)
             depth = numpy.full(len(window.token_ids), -1)
             positions = numpy.zeros(len(window.token_ids), numpy.int64)
-            for number, (start, end) in enumerate(plan, start=first_window):
+            heads = [*firsts[first_window : first_window + len(plan)]]
+            for first, (start, end) in zip(heads, plan, strict=True):
                 inside = numpy.arange(end - start)
                 edge = numpy.minimum(inside, inside[::-1])
                 better = edge > depth[start:end]
-                positions[start:end][better] = (number * width + before + inside)[better]
+                positions[start:end][better] = (first + before + inside)[better]
                 depth[start:end][better] = edge[better]
             context.append(positions)
-            heads = [(first_window + number) * width for number in range(len(plan))]
-            begin = first_window * width + len(prefix)
+            begin = heads[0] + len(prefix)
             questions.append([*heads, *range(begin, begin + len(window.question_ids))])
             first_window += len(plan)
         lengths = [len(row) for row in questions]

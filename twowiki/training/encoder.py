@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,12 @@ import torch
 from torch import nn
 
 from twowiki.errors import DataError
-from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
+from twowiki.models.backbone import set_attention
+from twowiki.models.configuration_encoder import (
+    VARIABLE_LENGTHS,
+    TwoWikiEncoderConfig,
+    can_pack,
+)
 from twowiki.models.features import MultihopProcessor
 from twowiki.models.modeling_encoder import TwoWikiEncoderForMultihopQA
 from twowiki.models.processing_encoder import EncoderCollator, EncoderProcessor
@@ -24,6 +30,7 @@ from twowiki.training.scored_parts import present
 from twowiki.training.settings import EncoderArguments
 from twowiki.training.vocabulary import stored_relations
 
+HALF = ("bf16", "fp16")
 DERIVED = ("chain_consistency", "derive_answers")  # what decoding adds, each an option
 
 
@@ -48,10 +55,13 @@ class EncoderTask(ExtractiveTask):
         """Return lines on what was encoded, and on what could not be."""
         config = self.model_config
         kind = config.backbone_config.model_type
-        return [*super().describe(), f"backbone: {kind}, windows of {config.window_limit:,} tokens"]
+        backbone = f"backbone: {kind}, windows of {config.window_limit:,} tokens"
+        return [*super().describe(), backbone, describe_attention(config)]
 
     def build_model(self) -> Any:
-        """Return the model that was prepared."""
+        """Return the model that was prepared, compiled where the run wants it."""
+        if self.config.torch_compile:  # in place: weights keep their names
+            self.model.compile(dynamic=True, backend=self.config.torch_compile_backend)
         return self.model
 
     def count_weights(self, model: Any) -> int:
@@ -143,12 +153,47 @@ def add_relations(model: TwoWikiEncoderForMultihopQA, names: list[str]) -> None:
 def fitted(
     model: TwoWikiEncoderForMultihopQA, config: EncoderArguments
 ) -> TwoWikiEncoderForMultihopQA:
-    """Return the model with adapters and recomputed activations, where the run wants them."""
+    """Return the model with its attention, adapters and recomputed activations.
+
+    Raises:
+        DataError: the attention that was asked for has no dropout, and the backbone has.
+    """
+    backbone = model.config.backbone_config
+    chosen = VARIABLE_LENGTHS if packing_pays(backbone, config) else ""
+    if config.attn_implementation or chosen:
+        set_attention(model, config.attn_implementation or chosen)
+    if backbone._attn_implementation == VARIABLE_LENGTHS and attention_dropout(backbone):
+        raise DataError(
+            f"{VARIABLE_LENGTHS} has no dropout in attention, and the backbone's is "
+            f"{attention_dropout(backbone):g}",
+            field="attn_implementation",
+            remedy="Set backbone_dropout to 0, or take another attention",
+        )
     if config.lora_r:
         add_adapters(model.backbone, config)
     if config.gradient_checkpointing:
         checkpoint_activations(model.backbone)
     return model
+
+
+def packing_pays(backbone: Any, config: EncoderArguments) -> bool:
+    """Return whether windows without padding run by a fast kernel here, as the backbone is."""
+    half = config.bf16 or config.fp16 or os.environ.get("ACCELERATE_MIXED_PRECISION") in HALF
+    on_gpu = torch.cuda.is_available() and os.environ.get("ACCELERATE_USE_CPU") != "true"
+    return half and on_gpu and can_pack(backbone) and not attention_dropout(backbone)
+
+
+def attention_dropout(backbone: Any) -> float:
+    """Return the dropout of a backbone's attention, in training."""
+    names = ("attention_probs_dropout_prob", "attention_dropout")
+    return max(float(getattr(backbone, name, 0.0) or 0.0) for name in names)
+
+
+def describe_attention(config: TwoWikiEncoderConfig) -> str:
+    """Return the line on which attention runs."""
+    name = config.backbone_config._attn_implementation or "the library's choice"
+    layout = "packed windows, no padding" if config.packs else "padded windows"
+    return f"attention: {name}, {layout}"
 
 
 _LAYER = re.compile(r"\blayers?\.(\d+)\.")

@@ -104,6 +104,7 @@ def start(config: TrainingSettings) -> Run:
     learner = steps.Learner(
         accelerator, model, task.count_labels, task.forward, train_loader.collate,
         lambda line: print(f"process {accelerator.process_index}: {line}", flush=True),
+        late=accelerator.device.type == "cuda",
     )  # fmt: skip
     steps.share_weights(accelerator, model)
     if checkpoint:
@@ -137,14 +138,16 @@ def _not_supported(kind: str) -> DataError:
 def make_accelerator(config: TrainingSettings) -> Any:
     """Return the accelerator of a run; it saves no weights, which a model's folder has."""
     import torch
-    from accelerate import Accelerator, InitProcessGroupKwargs
+    from accelerate import Accelerator, DataLoaderConfiguration, InitProcessGroupKwargs
 
-    if config.tf32:
+    if config.tf32 and torch.cuda.is_available():
         torch.set_float32_matmul_precision("high")
+        torch.backends.cudnn.allow_tf32 = True
     accelerator = Accelerator(
         mixed_precision="bf16" if config.bf16 else "fp16" if config.fp16 else None,
         log_with=config.report_to or None,
         project_dir=config.output_dir,
+        dataloader_config=DataLoaderConfiguration(non_blocking=True),
         kwargs_handlers=[InitProcessGroupKwargs(timeout=LONGEST_WAIT)],
     )
     kind = accelerator.distributed_type.value

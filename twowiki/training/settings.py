@@ -87,7 +87,7 @@ class TrainingSettings:
     )
     bf16: bool = _optimization(False, "bfloat16 mixed precision (or as the launcher is set)")
     fp16: bool = _optimization(False, "float16 mixed precision; needs a GPU")
-    tf32: bool = _optimization(False, "TF32 matrix products; needs a GPU")
+    tf32: bool = _optimization(True, "TF32 products of single-precision matrices, on a GPU")
 
     eval_steps: float = _evaluation(
         0, "steps between evaluations; below 1 = share of all steps; 0 = each epoch", minimum=0
@@ -152,9 +152,8 @@ class TrainingSettings:
 
         if self.bf16 and self.fp16:
             raise DataError("cannot be combined with bf16", field="fp16", remedy="Set one of them")
-        for name in ("fp16", "tf32"):
-            if getattr(self, name) and not torch.cuda.is_available():
-                raise DataError("needs a GPU", field=name, remedy="Use bf16, or neither")
+        if self.fp16 and not torch.cuda.is_available():
+            raise DataError("needs a GPU", field="fp16", remedy="Use bf16, or neither")
 
     def _check_trackers(self) -> None:
         from accelerate.tracking import LoggerType, get_available_trackers
@@ -290,6 +289,7 @@ REPRODUCED_TRAINING: dict[str, Any] = {
     "weight_decay": 0.0,
     "lr_scheduler_type": "halving",
     "max_grad_norm": 0.0,
+    "tf32": False,
     "metric_for_best_model": "f1",
     "train_sampling_strategy": "random",
     "early_stopping_patience": 0,
@@ -331,8 +331,10 @@ class EncoderArguments(AdaptedSettings, MultihopSettings):
         "", "pretrained encoder with a fast tokenizer, or folder of a trained encoder model"
     )
     attn_implementation: str = _model(
-        "", "sdpa, eager, flash_attention_2, twowiki_varlen (no padding); empty = library's choice"
+        "", "sdpa, eager, flash_attention_2, twowiki_varlen (no padding; empty = where it can run)"
     )
+    torch_compile: bool = _model(False, "compile the model's steps; the first ones take minutes")
+    torch_compile_backend: str = _model("inductor", "what compiles it")
     per_device_train_batch_size: int = changed(TrainingSettings, "per_device_train_batch_size", 8)
     per_device_eval_batch_size: int = changed(TrainingSettings, "per_device_eval_batch_size", 16)
     num_train_epochs: int = changed(TrainingSettings, "num_train_epochs", 3)

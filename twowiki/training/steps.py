@@ -9,6 +9,7 @@ does not fit on; the gradients are added up over the processes once all of them 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import torch
@@ -26,7 +27,40 @@ class NotFinite(RuntimeError):
     """The loss is NaN or infinite."""
 
 
-class Learner(NamedTuple):
+class Verdict(NamedTuple):
+    """Whether all processes can go on after a step: read once the device has computed it.
+
+    Attributes:
+        problems: the processes without memory, and those whose loss is not finite.
+        ready: the event after which they can be read; None where they can at once.
+        loss: of this process.
+        failed: number of an example that does not fit on this process.
+        step: the step.
+    """
+
+    problems: Tensor
+    ready: Any
+    loss: Tensor
+    failed: int | None
+    step: int
+
+    def read(self) -> None:
+        """Raise where a process cannot go on."""
+        if self.ready is not None:
+            self.ready.synchronize()
+        memory, wrong = self.problems.tolist()
+        if memory:
+            raise too_large(self.failed)
+        if wrong:
+            raise NotFinite(
+                f"the loss is {self.loss.item()} at step {self.step}: nothing after the last "
+                "checkpoint is kept. Lower learning_rate, set max_grad_norm, or train without "
+                "mixed precision"
+            )
+
+
+@dataclass
+class Learner:
     """What computes the gradients of a step.
 
     Attributes:
@@ -36,6 +70,7 @@ class Learner(NamedTuple):
         forward: model, batch and the step's counts to an output with `loss` and `losses`.
         collate: numbers of items to their batch.
         note: takes a line for people.
+        late: whether problems of a step are read a step later, so that the device never waits.
     """
 
     accelerator: Any
@@ -44,6 +79,8 @@ class Learner(NamedTuple):
     forward: Callable[[Any, Batch, Tensor], Any]
     collate: Callable[[Sequence[int]], Batch]
     note: Callable[[str], None]
+    late: bool = False
+    verdicts: list[Verdict] = field(default_factory=list)
 
     def compute(self, batches: Sequence[Batch], step: int) -> Losses:
         """Compute the gradients of a step; return this process's part of its losses.
@@ -53,13 +90,20 @@ class Learner(NamedTuple):
         Raises:
             NotFinite: the loss of a process is not finite, with the step.
             DataError: an example does not fit into the memory of a process.
+            Both are of the step before where problems are read late; see `settle`.
         """
         placed = [self._placed(batch) for batch in batches]
         counts = self._step_counts(placed)
         losses, failed = self._backward(placed, counts)
         self._agree(losses, failed, step)
+        self.settle(keep=int(self.late))
         add_up_gradients(self.accelerator, self.model.parameters())
         return losses
+
+    def settle(self, keep: int = 0) -> None:
+        """Raise what a step has raised, all but the last ones; before anything is kept."""
+        while len(self.verdicts) > keep:
+            self.verdicts.pop(0).read()
 
     def rehearse(self, numbers: Sequence[int]) -> None:
         """Compute the gradients of a batch and drop them: what does not fit shows at once."""
@@ -68,6 +112,7 @@ class Learner(NamedTuple):
             batch = self._placed(self.collate(numbers))
             losses, failed = self._backward([batch], self._step_counts([batch]))
         self._agree(losses, failed, 0)
+        self.settle()
         self._clear()
 
     def _placed(self, batch: Batch) -> Batch:
@@ -122,21 +167,21 @@ class Learner(NamedTuple):
             parameter.grad = None
 
     def _agree(self, losses: Losses, failed: int | None, step: int) -> None:
-        """Stop all processes where one of them cannot go on."""
+        """Note whether all processes can go on."""
         loss = losses.get("loss", torch.zeros((), device=self.accelerator.device))
         problems = torch.stack([
             torch.full_like(loss, float(failed is not None)), (~torch.isfinite(loss)).float()
         ])  # fmt: skip
         if self.accelerator.num_processes > 1:
             problems = self.accelerator.reduce(problems, reduction="sum")
-        memory, wrong = problems.tolist()
-        if memory:
-            raise too_large(failed)
-        if wrong:
-            raise NotFinite(
-                f"the loss is {loss.item()} at step {step}: nothing after the last checkpoint is "
-                "kept. Lower learning_rate, set max_grad_norm, or train without mixed precision"
+        ready = None
+        if problems.is_cuda:
+            problems = torch.empty_like(problems, device="cpu", pin_memory=True).copy_(
+                problems, non_blocking=True
             )
+            ready = torch.cuda.Event()  # type: ignore[no-untyped-call]
+            ready.record()
+        self.verdicts.append(Verdict(problems, ready, loss, failed, step))
 
 
 def add_up_gradients(accelerator: Any, parameters: Iterable[Any]) -> None:
