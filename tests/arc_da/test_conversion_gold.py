@@ -137,7 +137,9 @@ NO_ANSWERS = (
     "I have no idea", "no idea what this means", "I don't know the answer", "I don\u2019t know",
     "unsure",
     "not sure about this one", "I really don't know", "cannot be answered", "can't answer this",
-    "skip",
+    "skip", "Honestly I don't know", "I really have no idea", "IDK what that is", "i forgot",
+    "I don't have an answer", "no answer given", "cannot be determined", "not enough information",
+    "it depends", "hard to say", "see above", "all of the above", "hmm", "no s\u00e9",
 )  # fmt: skip
 
 
@@ -164,7 +166,19 @@ def test_signs_alone_are_no_answer(text: str, status: str, reason: str | None) -
     assert (made.status, made.reason) == (status, reason)
 
 
-@pytest.mark.parametrize("text", ["Na", "nothing happens", "no", "none of them move", "knowing"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Na",
+        "nothing happens",
+        "no",
+        "none of them move",
+        "knowing",
+        "nose",
+        "all of the water",
+        "more information is lost",
+    ],
+)
 def test_words_that_begin_alike_are_answers(text: str) -> None:
     made = check_answer(WorkerAnswer("q", "w", text, ""), SOURCE, SOURCE.stem, b"key")
     assert made.answers == [text]

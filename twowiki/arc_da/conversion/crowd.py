@@ -54,14 +54,22 @@ _LAYOUT = TaskLayout(
 _TOPIC = "sorry|it|this|that|either|about|for|of|how|what|why|which|where|when|if|the"
 _ABOUT = rf"( (({_TOPIC})\b.*|answer))?"
 _NON_ANSWER = re.compile(
-    r"i ?d ?k|d(o|u)n?no|d ?k|i dunno|n ?a|none|nil|null|nothing|unknown|not known|no answers?"
+    rf"i ?d ?k{_ABOUT}|d(o|u)n?no|d ?k|i dunno|n ?a|none|nil|null|nothing|unknown|not known|undetermined"
+    r"|no (answers?|response|comment)( (given|provided|known|found|possible|available))?"
     r"|not applicable|unanswerable|pass|skip(ped)?|who knows|beats me|question mark"
-    rf"|(i (have|had|ve) |i ve got |got )?(absolutely |really )?(no|not a) (idea|clue){_ABOUT}"
+    r"|(it )?depends|(too )?(hard|difficult|impossible) to (say|tell|know)|(i )?forgot|good question"
+    r"|(there is |theres )?(not enough|insufficient|needs? more|more) "
+    r"(info|information|context|detail|details|data)( (is )?needed| given| provided)?"
+    r"|(all|none|both|any|neither|either|some) of (the above|these|those|them)|(same as |see )above"
+    r"|h+m+|u+m+|u+h+|asdf\w*|je ne sais pas|no s[e\u00e9]|keine ahnung|wei\u00df nicht"
+    r"|((honestly |sorry )?(i )?(really |honestly )?(have|had|ve|ve got|got) )?(absolutely |really )?"
+    rf"(no|not an?) (idea|clue|answer){_ABOUT}"
+    rf"|(i )?(do not|dont|don t) have (an?|any|the) (answer|idea|clue){_ABOUT}"
     rf"|(i ?a?m )?(really |quite |just )?(not (too |really |quite )?|un)(sure|certain){_ABOUT}"
-    r"|(sorry )?(i )?(honestly |really |just )?(do not|dont|don t|did not|didnt) "
+    r"|(honestly |sorry )?(i )?(honestly |really |just )?(do not|dont|don t|did not|didnt) "
     rf"(really |even |actually )?(know|understand|remember|recall|get){_ABOUT}"
     r"|(i )?(can ?not|cant|can t|could not|couldnt) (be )?"
-    rf"(answer(ed)?|say|tell|know){_ABOUT}"
+    rf"(answer(ed)?|say|tell|know|determined?|determine){_ABOUT}"
 )
 _APOSTROPHES = re.compile(r"['\u2018\u2019\u02bc`\u00b4]")
 
