@@ -143,6 +143,13 @@ SETS = {
                           "options": {"A": "a rock", "B": "a star"}},
     "answer by text": {"id": "m", "question": "The sun is", "answer": "a star",
                        "options": ["a rock", "a star"]},
+    "options with letters": {"question": "The sun is", "answer": "B",
+                             "choices": ["A. a rock", "B. a star"]},
+    "columns": {"question": "The sun is", "A": "a rock", "B": "a star", "C": "", "answer": "B"},
+    "medmcqa": {"id": "e", "question": "The sun is", "opa": "a rock", "opb": "a star", "cop": 1},
+    "logiqa": {"query": "The sun is", "options": ["a rock", "a star"], "correct_option": 1},
+    "a table": {"id": "7-1", "question_stem": "The sun is", "answerKey": "B",
+                "choices": '{"text": ["a rock", "a star"], "label": ["A", "B"]}'},
     "sciq": {"question": "The sun is", "correct_answer": "a star", "distractor1": "a rock",
              "distractor2": "a cloud", "distractor3": "a lamp", "support": ""},
 }  # fmt: skip
