@@ -62,6 +62,7 @@ def test_both_types_and_all_their_relations_are_asked(examples: list[Example]):
     asked = {one.triples[-1].relation for one in examples}
     assert asked == set(_PROPERTIES)
     assert {count_hops(one) for one in examples if one.type == "intersection"} == {1, 2}
+    assert len({one.id for one in examples}) == len({one.question for one in examples}) == 80
     numbers = Counter(one.answer for one in examples if (one.answer or "").isdigit())
     assert set("123") <= set(numbers) <= set("12345")
 

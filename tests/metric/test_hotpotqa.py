@@ -90,8 +90,9 @@ def test_rows_with_numbered_types_have_names() -> None:
     assert list(score(PERFECT, [row], by_type=True, config="hotpotqa").types) == ["bridge"]
 
 
-def test_the_answer_alone_has_no_joint() -> None:
-    gold = {"_id": "h1", "question": "Where?", "answer": "Brinmoor"}
+@pytest.mark.parametrize("known_by", [{}, {"type": "bridge"}, {"level": "hard"}])
+def test_the_answer_alone_has_no_joint(known_by: dict[str, str]) -> None:
+    gold = {"_id": "h1", "question": "Where?", "answer": "Brinmoor", **known_by}
     report = score({"answer": {"h1": "Brinmoor"}}, [gold], confidence=0.9, by_type=True)
     assert report.metrics["em"] == 100.0
     assert [report.metrics[name] for name in ("joint_em", "joint_f1", "sp_f1")] == [None] * 3

@@ -241,20 +241,30 @@ def listed_samples(
 ) -> list[GeneratedSample]:
     """Word candidates; return at most so many samples of each type, of its relations in turn."""
     samples: list[GeneratedSample] = []
+    known: set[tuple[frozenset[int], str]] = set()
     for forms in _FORMS.values():
         rows = [group for form in forms for group in candidates.get(form, ())]
-        found = [_worded(group, entities, style, reviewer) for group in rows]
+        found = [_worded(group, entities, style, reviewer, known) for group in rows]
         turns = (one for turn in zip_longest(*found) for one in turn if one is not None)
         samples += islice(turns, most)
     return samples
 
 
 def _worded(
-    rows: Sequence[ListedSet], entities: Entities, style: Style, reviewer: Reviewer
+    rows: Sequence[ListedSet],
+    entities: Entities,
+    style: Style,
+    reviewer: Reviewer,
+    known: set[tuple[frozenset[int], str]],
 ) -> Iterator[GeneratedSample]:
+    """Yield the samples of candidates; of the same pages and relation the first one alone."""
     for row in rows:
-        sample = _sample(row, entities, style, reviewer)
+        key = frozenset(fact.subject for fact in row.facts), row.members[0].relation
+        sample = (
+            Drop("duplicate_question") if key in known else _sample(row, entities, style, reviewer)
+        )
         if not isinstance(sample, Drop):
+            known.add(key)
             yield sample
 
 

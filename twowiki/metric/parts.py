@@ -44,13 +44,15 @@ class GoldForm(NamedTuple):
     def of_record(cls, record: Any) -> GoldForm:
         """Return the form that a record shows: a `GoldRecord` or an `Example`, with its gold.
 
-        A record without the field `evidences` has no evidence. HotpotQA's records have a level, or
-        the type `bridge`, and no triples.
+        A record without the field `evidences` has no evidence, and one without
+        `supporting_facts` no support. HotpotQA's records have a level, or the type `bridge`, and
+        no triples.
         """
         level = getattr(record, "level", None)
         hotpotqa = record.type == HOTPOT_TYPES[0] or level not in _EMPTY
         if hotpotqa and not _has_entries(record.evidences):
-            return HOTPOT_FORM
+            bare = record.supporting_facts in _EMPTY
+            return HOTPOT_FORM._replace(parts=("answer",)) if bare else HOTPOT_FORM
         lacking = [part for part, name in _FIELDS.items() if getattr(record, name) in _EMPTY]
         return cls(tuple(part for part in PART_WORDS if part not in lacking))
 
