@@ -141,7 +141,7 @@ def test_another_shape_is_refused_with_the_expected_keys(tmp_path: Path, text: s
         (b'{"answer": {"q1": "Brin', "truncated"),
         (b'{"answer": {"q1" "Brin"}}', "broken JSON"),
         (b'{"answer": {"q1": "\xff\xfe"}}', "UTF-8"),
-        (gzip.compress(b'{"answer": {}}' * 999)[:40], "truncated or damaged"),
+        (gzip.compress(b'{"answer": {}}' * 999, mtime=0)[:40], "truncated or damaged"),
         (b"[" * 200_000, "cannot be read|can be read|nested|truncated"),
     ],
 )
