@@ -52,7 +52,9 @@ def test_a_world_gives_all_types_and_a_report_of_its_difficulty(generated: Path)
     assert set(READERS) < set(report["difficulty"]["comparison"])
     assert report["certificate"]["bound"] == 55
     assert report["shortcuts"]["first named"]["comparison"]["answered"] > 20
-    assert "<h2>Difficulty</h2>" in (generated / "report.html").read_text("utf-8")
+    page = (generated / "report.html").read_text("utf-8")
+    assert '<h2 id="difficulty">Difficulty</h2>' in page
+    assert str(generated) not in page
 
 
 def test_the_bytes_are_those_on_record(generated: Path):

@@ -14,9 +14,11 @@ from twowiki.data.dates import DATE
 from twowiki.data.schema import TWO_WIKI_TYPES, Example
 from twowiki.generation.profiles import distances, profile_of
 from twowiki.generation.run import GenerationRun
+from twowiki.generation.shortcuts import certificate_line
 from twowiki.io.files import write_json, write_text
-from twowiki.io.templates import render_template
+from twowiki.pages.generation_page import render_generation_page
 
+PAGE = "page"  # of a report: what only the page shows, and `report.json` leaves out
 _SAMPLES_SHOWN = 3
 
 
@@ -71,6 +73,8 @@ def summarize_run(
     by_split: dict[str, Counter[str]] = {}
     answers: Counter[str] = Counter()
     shown: dict[str, list[dict[str, str]]] = {kind: [] for kind in by_type}
+    samples: dict[str, list[dict[str, Any]]] = {kind: [] for kind in by_type}
+    lengths: Counter[int] = Counter()
     relations: Counter[str] = Counter()
     for name in ("train", "dev", "test"):
         by_split[name] = Counter()
@@ -83,6 +87,8 @@ def summarize_run(
             if len(shown[kind]) < _SAMPLES_SHOWN:
                 fields = {"id": example.id, "question": example.question}
                 shown[kind].append(fields | {"answer": example.answer or ""})
+                samples[kind].append(_shown(example))
+            lengths[len(example.question.split())] += 1
     total = sum(tally.count for tally in by_type.values())
     like: dict[str, Any] = {}
     if run.config.profile is not None and total:
@@ -113,7 +119,21 @@ def summarize_run(
         "dropped": _dropped(run.counts),
         "examples": shown,
         **like,
+        PAGE: {"lengths": dict(sorted(lengths.items())), "samples": samples},
     }
+
+
+def _shown(example: Example) -> dict[str, Any]:
+    """Return a sample question with its gold sentences and triples."""
+    pages = dict(example.context)
+    return {
+        "id": example.id,
+        "question": example.question,
+        "answer": example.answer or "",
+        "sentences": [[fact.title, pages[fact.title][fact.sent_id].strip()]
+                      for fact in example.facts if fact.title in pages],
+        "evidences": [list(triple) for triple in example.triples],
+    }  # fmt: skip
 
 
 def lacking_types(
@@ -157,6 +177,6 @@ def _dropped(counts: Mapping[str, Any]) -> dict[str, dict[str, int]]:
 
 def write_report(out: Path, report: Mapping[str, Any]) -> None:
     """Write `report.json` and `report.html` into a folder."""
-    write_json(out / "report.json", report)
-    page = render_template("twowiki.generation", "report.html", report=report)
-    write_text(out / "report.html", page)
+    certificate = certificate_line(report["certificate"]) if "certificate" in report else ""
+    write_json(out / "report.json", {name: one for name, one in report.items() if name != PAGE})
+    write_text(out / "report.html", render_generation_page(report, certificate))
