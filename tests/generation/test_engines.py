@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.generation.dumps import make
-from twowiki.generation import compaction
+from twowiki.generation import compaction, queries
+from twowiki.generation.queries import tables_in
 from twowiki.generation.run_comparison import compare_runs
-from twowiki.generation.tables import digest_rows
+from twowiki.generation.tables import digest_rows, parquet_files
 
 WORLD = Path(__file__).parents[1] / "data" / "world"
 WORLD_DUMPS = (WORLD / "wikidata.json", WORLD / "paragraphs.jsonl")
@@ -61,3 +63,47 @@ def test_spark_names_the_places_of_bad_lines(tmp_path: Path, monkeypatch: pytest
     assert [one["line"] for one in plain] == [4, len(lines)]
     assert [one["begins"] for one in found] == ['{"title": "Brøken', "[1, 2]"]
     assert all(one["file"].endswith("paragraphs.jsonl") for one in found)
+
+
+def test_spark_chooses_the_partitions(tmp_path: Path):
+    """Adaptive execution may change every exchange, and the settings of a user come first."""
+    pytest.importorskip("pyspark", reason="PySpark is not installed")
+    from twowiki.generation.engines import SparkEngine, query
+
+    make(WORLD_DUMPS, tmp_path, limit_per_type=15)
+    work = tmp_path / "out" / "work" / ".twowiki"
+    tables = tables_in(sorted(work.glob("*/")))
+    tables |= tables_in([work / "contexts" / "near"])
+    steps = (
+        queries.SELECT | queries.PARTITIONED | queries.FIND_CHAINS | queries.SELECTED_CHAINS
+        | queries.GROUPS | queries.COMPARISONS | queries.BRIDGE_COMPARISONS | queries.WANTED
+        | queries.CONTEXTS
+    )  # fmt: skip
+    adaptive = "spark.sql.adaptive"
+    small = {
+        f"{adaptive}.advisoryPartitionSizeInBytes": "2000",
+        f"{adaptive}.coalescePartitions.minPartitionSize": "1000",
+    }
+    engine = SparkEngine(tmp_path / "scratch", settings=small)
+    try:
+        session = engine.session
+        assert session.conf.get("spark.executor.memory") == "2g"
+        for name in {name for inputs in steps.values() for name in inputs.split()}:
+            files = [str(path) for path in parquet_files(tables[name])]
+            session.read.parquet(*files).createOrReplaceTempView(name)
+        exchanges = 0
+        for step in set(steps) - {"chains", "joined_links"}:
+            plan = session.sql(query(step))._jdf.queryExecution().executedPlan().toString()
+            found = re.findall(r"Exchange (\w+)partitioning\(.*?, (\w+), \[plan_id", plan)
+            assert all(reason == "ENSURE_REQUIREMENTS" for _, reason in found), step
+            assert not found or plan.startswith("AdaptiveSparkPlan"), step
+            exchanges += len(found)
+        assert exchanges > 50
+        numbers = [
+            session.range(0, rows, 1, 2).selectExpr("id % 1000000 AS a").groupBy("a").count().rdd
+            .getNumPartitions()
+            for rows in (10, 20_000)
+        ]  # fmt: skip
+        assert numbers[0] < numbers[1]
+    finally:
+        engine.close()

@@ -102,6 +102,7 @@ def test_ranks_do_not_depend_on_shards():
     assert all(len(found) == 9 for found in whole)
     for size in (7, 20):
         assert list(rank(questions, lambda size=size: dealt(size), keep=9)) == whole
+    assert list(rank(questions, lambda: dealt(7), keep=9, workers=2)) == whole
 
 
 # ---- splits

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 from collections import Counter
@@ -159,27 +160,34 @@ class DuckDBEngine:
         shutil.rmtree(self.scratch, ignore_errors=True)
 
 
+_PARTITIONS_AT_FIRST = 2000  # of a cluster's shuffles, before small ones are joined
+
+
 class SparkEngine:
     """Spark, local or a cluster; needs Java 17 and folders that every worker can read.
+
+    How many partitions a step has is left to Spark's adaptive execution, which joins small ones
+    to some 64 MB; the rows do not depend on it.
 
     Args:
         scratch: a folder for shuffles.
         master: Spark's master, such as "local[2]" or "spark://host:7077".
-        memory: the driver's heap, such as "2GB".
-        partitions: shuffle partitions; the rows do not depend on it.
+        memory: the heap of the driver, and of each executor, such as "2GB".
+        settings: settings of Spark, which replace those of this class.
     """
 
     name = "spark"
 
     def __init__(
-        self, scratch: Path, *, master: str = "local[2]", memory: str = "2GB", partitions: int = 4
+        self,
+        scratch: Path,
+        *,
+        master: str = "local[2]",
+        memory: str = "2GB",
+        settings: Mapping[str, str] | None = None,
     ) -> None:
-        self.scratch, self.master, self.memory, self.partitions = (
-            scratch,
-            master,
-            memory,
-            partitions,
-        )
+        self.scratch, self.master, self.memory = scratch, master, memory
+        self.settings = dict(settings or {})
 
     @cached_property
     def session(self) -> Any:
@@ -198,9 +206,16 @@ class SparkEngine:
         self.scratch.mkdir(parents=True, exist_ok=True)
         if self.master.startswith("local"):  # a cluster's workers have their own Python
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        local = re.fullmatch(r"local(?:\[(\d+).*\])?", self.master)
+        start = 8 * int(local[1] or 1) if local else _PARTITIONS_AT_FIRST
+        heap = self.memory.lower().replace(" ", "").removesuffix("b").removesuffix("i")
         settings = {
-            "spark.driver.memory": self.memory.lower().removesuffix("b"),
-            "spark.sql.shuffle.partitions": str(self.partitions),
+            "spark.driver.memory": heap,
+            "spark.executor.memory": heap,
+            "spark.sql.adaptive.enabled": "true",
+            "spark.sql.adaptive.coalescePartitions.enabled": "true",
+            "spark.sql.adaptive.coalescePartitions.initialPartitionNum": str(start),
+            "spark.sql.adaptive.skewJoin.enabled": "true",
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
             "spark.local.dir": str(self.scratch),
@@ -212,7 +227,7 @@ class SparkEngine:
             "spark.executorEnv.PYTHONPATH": str(Path(__file__).parents[2]),
         }
         builder = SparkSession.builder.master(self.master).appName("twowiki")
-        for key, value in settings.items():
+        for key, value in (settings | self.settings).items():
             builder = builder.config(key, value)
         try:
             session = builder.getOrCreate()

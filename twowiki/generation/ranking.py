@@ -1,15 +1,19 @@
 """Rank paragraphs for questions, by hashed words and pairs of words (DrQA's tf-idf).
 
 In: questions, and the pages in shards, so that memory holds some thousands of texts. Out: the ids
-of the best pages of each question, the same on every machine.
+of the best pages of each question, the same on every machine. Each shard becomes a matrix on disk,
+of the words that some question has; the matrices are mapped into memory, and several processes
+count shards, then score batches of questions.
 """
 
 from __future__ import annotations
 
+import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +23,10 @@ from twowiki.generation.samples import GeneratedSample
 from twowiki.generation.tables import parquet_files
 from twowiki.generation.text import normalize
 from twowiki.io.files import progress
+from twowiki.io.processes import map_parts
 
 NEAR, FAR = 50, 200
-_SHARD = 25_000
+_SHARD = 50_000
 Ints = npt.NDArray[np.int64]
 _Shard = tuple[Sequence[int], Sequence[str]]  # ids, normalized texts
 
@@ -33,11 +38,17 @@ def shards_of(linked: Path, size: int = _SHARD) -> Iterator[_Shard]:
             yield batch.column("qid").to_pylist(), batch.column("norm").to_pylist()
 
 
-def nearest_pages(samples: Sequence[GeneratedSample], linked: Path) -> Ints:
+def nearest_pages(
+    samples: Sequence[GeneratedSample],
+    linked: Path,
+    *,
+    workers: int = 1,
+    folder: Path | None = None,
+) -> Ints:
     """Return the ids of each sample's nearest pages, best first: (samples, FAR), -1 padded."""
     questions = [normalize(sample.question) for sample in samples]
     ranked = np.full((len(samples), FAR), -1, dtype=np.int64)
-    rankings = rank(questions, lambda: shards_of(linked), keep=FAR)
+    rankings = rank(questions, lambda: shards_of(linked), keep=FAR, workers=workers, folder=folder)
     shown = progress(rankings, what="ranking paragraphs", total=len(samples))
     for number, found in enumerate(shown):
         ranked[number, : len(found)] = found
@@ -55,6 +66,9 @@ _FUNCTION_WORDS = frozenset(
 )
 
 
+_MOST_WORDS = 1 << 20
+
+
 class _Hasher:
     """Hashes words, with a cache: a corpus repeats its words."""
 
@@ -64,6 +78,8 @@ class _Hasher:
     def columns(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
         """Return (text number, column) of every word and pair of words of some texts."""
         known = self._known
+        if len(known) > _MOST_WORDS:
+            known.clear()
         hashes: list[int] = []
         lengths = np.zeros(len(texts), dtype=np.int64)
         for number, text in enumerate(texts):
@@ -98,7 +114,12 @@ def question_words(norm: str) -> str:
 
 
 def rank(
-    questions: Sequence[str], shards: Callable[[], Iterable[_Shard]], *, keep: int = 200
+    questions: Sequence[str],
+    shards: Callable[[], Iterable[_Shard]],
+    *,
+    keep: int = 200,
+    workers: int = 1,
+    folder: Path | None = None,
 ) -> Iterator[list[int]]:
     """Rank the paragraphs for each question.
 
@@ -106,62 +127,128 @@ def rank(
         questions: normalized questions.
         shards: returns an iterator of (ids, normalized texts); called once.
         keep: the number of ids per question, where the collection has as many.
+        workers: processes; the ids do not depend on it.
+        folder: where the matrices are for the time of the ranking; by default the system's.
 
     Yields:
         The best ids, best first. Paragraphs that share no word come last, smaller ids first.
     """
-    from scipy import sparse
-
-    hasher = _Hasher()
-    rows, columns = hasher.columns([question_words(text) for text in questions])
+    rows, columns = _Hasher().columns([question_words(text) for text in questions])
     wanted = np.unique(columns)
     place = np.full(1 << _BITS, -1, dtype=np.int32)
     place[wanted] = np.arange(len(wanted), dtype=np.int32)
     width = max(1, len(wanted))
-    matrices: list[tuple[Ints, Any]] = []
-    frequency = np.zeros(width, dtype=np.int64)
-    total = 0
-    smallest: list[int] = []
-    for ids, texts in shards():
-        owner, found = hasher.columns(texts)
-        at = place[found]
-        kept = at >= 0
-        docs, cols, counts = _counts(owner[kept], at[kept].astype(np.int64), width)
-        frequency += np.bincount(cols, minlength=width)
-        total += len(ids)
-        smallest = sorted([*smallest, *ids])[:keep]
-        weights = np.log1p(counts.astype(np.float64))
-        matrix = sparse.csr_matrix((weights, (cols, docs)), shape=(width, len(ids)))
-        matrices.append((np.array(ids, dtype=np.int64), matrix))
-    # DrQA's idf, but never 0: in a small collection every word counts a little.
-    idf = np.log((total - frequency + 0.5) / (frequency + 0.5))
-    idf = np.maximum(idf, 0.01)
     numbers, cols, counts = _counts(rows, place[columns].astype(np.int64), width)
-    weights = np.log1p(counts.astype(np.float64)) * idf[cols] ** 2
-    queries = sparse.csr_matrix((weights, (numbers, cols)), shape=(len(questions), width))
-    yield from _ranked(queries, matrices, keep, smallest)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".ranking-") as scratch:
+        matrices = Path(scratch)
+        np.save(matrices / "place.npy", place)
+        del place, rows, columns
+        frequency = np.zeros(width, dtype=np.int64)
+        total = shard_count = 0
+        smallest: list[int] = []
+
+        def numbered() -> Iterator[tuple[int, _Shard]]:
+            nonlocal total, smallest
+            for number, (ids, texts) in enumerate(shards()):
+                total += len(ids)
+                smallest = sorted([*smallest, *ids])[:keep]
+                yield number, (ids, texts)
+
+        for number in map_parts(partial(_write_matrix, matrices, width), numbered(), workers):
+            frequency += np.diff(_mapped(matrices, number, "starts"))
+            shard_count += 1
+        # DrQA's idf, but never 0: in a small collection every word counts a little.
+        idf = np.log((total - frequency + 0.5) / (frequency + 0.5))
+        idf = np.maximum(idf, 0.01)
+        weights = np.log1p(counts.astype(np.float64)) * idf[cols] ** 2
+        ends = np.searchsorted(numbers, np.arange(len(questions) + 1))
+        work = partial(_best_of_batch, matrices, shard_count, keep)
+        batches = (
+            _Batch(ends[first : first + _BATCH + 1] - ends[first], cols[part], weights[part])
+            for first in range(0, len(questions), _BATCH)
+            for part in (slice(ends[first], ends[min(first + _BATCH, len(questions))]),)
+        )
+        for found in map_parts(work, batches, workers):
+            for ids in found:
+                have = set(ids) if len(ids) < keep else set()
+                rest = (qid for qid in smallest if qid not in have)
+                yield [*ids, *(list(rest)[: keep - len(ids)] if len(ids) < keep else ())]
 
 
-def _ranked(
-    queries: Any, matrices: list[tuple[Ints, Any]], keep: int, smallest: list[int]
-) -> Iterator[list[int]]:
+class _Batch(NamedTuple):
+    """Some questions as rows of a sparse matrix: starts of the rows, columns, weights."""
+
+    starts: Ints
+    columns: Ints
+    weights: npt.NDArray[np.float64]
+
+
+_MOST_OFTEN = np.iinfo(np.uint16).max
+_hasher = _Hasher()
+
+
+def _mapped(folder: Path, number: int, part: str) -> Any:
+    return np.load(folder / f"{number}.{part}.npy", mmap_mode="r")
+
+
+def _write_matrix(folder: Path, width: int, shard: tuple[int, _Shard]) -> int:
+    """Write how often each paragraph of a shard has each column: (columns, paragraphs), sparse."""
+    number, (ids, texts) = shard
+    owner, found = _hasher.columns(texts)
+    at = np.load(folder / "place.npy", mmap_mode="r")[found]
+    kept = at >= 0
+    docs, cols, counts = _counts(owner[kept], at[kept].astype(np.int64), width)
+    order = np.argsort(cols, kind="stable")
+    starts = np.zeros(width + 1, dtype=np.int64)
+    np.cumsum(np.bincount(cols, minlength=width), out=starts[1:])
+    for part, array in (
+        ("ids", np.array(ids, dtype=np.int64)),
+        ("starts", starts),
+        ("docs", docs[order].astype(np.int32)),
+        ("counts", np.minimum(counts[order], _MOST_OFTEN).astype(np.uint16)),
+    ):
+        np.save(folder / f"{number}.{part}.npy", array)
+    return number
+
+
+def _best_of_batch(folder: Path, shard_count: int, keep: int, batch: _Batch) -> list[list[int]]:
+    """Return the ids of the best paragraphs of each question of a batch."""
+    from scipy import sparse
+
+    columns, places = np.unique(batch.columns, return_inverse=True)
+    size = len(batch.starts) - 1
+    queries = sparse.csr_matrix(
+        (batch.weights, places, batch.starts), shape=(size, max(1, len(columns)))
+    )
     low = (1 << _ID_BITS) - 1
-    for first in range(0, queries.shape[0], _BATCH):
-        batch = queries[first : first + _BATCH]
-        best: list[list[Ints]] = [[] for _ in range(batch.shape[0])]
-        for ids, matrix in matrices:
-            scores = batch @ matrix
-            for row in range(batch.shape[0]):
-                part = slice(scores.indptr[row], scores.indptr[row + 1])
-                points = np.rint(scores.data[part] * 1e4).astype(np.int64)
-                keys = (points << _ID_BITS) | (low - ids[scores.indices[part]])
-                if len(keys) > keep:
-                    keys = np.partition(keys, len(keys) - keep)[-keep:]
-                best[row].append(keys)
-        for keys_of in best:
-            keys = np.sort(np.concatenate(keys_of) if keys_of else np.zeros(0, np.int64))[::-1]
-            ranked = [int(qid) for qid in low - (keys[:keep] & low)]
-            if len(ranked) < keep:
-                have = set(ranked)
-                ranked += [qid for qid in smallest if qid not in have][: keep - len(ranked)]
-            yield ranked
+    best: list[list[Ints]] = [[] for _ in range(size)]
+    for number in range(shard_count):
+        ids = _mapped(folder, number, "ids")
+        scores = queries @ _rows_of_matrix(folder, number, columns, len(ids))
+        for row in range(size):
+            part = slice(scores.indptr[row], scores.indptr[row + 1])
+            points = np.rint(scores.data[part] * 1e4).astype(np.int64)
+            keys = (points << _ID_BITS) | (low - ids[scores.indices[part]])
+            if len(keys) > keep:
+                keys = np.partition(keys, len(keys) - keep)[-keep:]
+            best[row].append(keys)
+    found = []
+    for keys_of in best:
+        keys = np.sort(np.concatenate(keys_of) if keys_of else np.zeros(0, np.int64))[::-1]
+        found.append((low - (keys[:keep] & low)).tolist())
+    return found
+
+
+def _rows_of_matrix(folder: Path, number: int, columns: Ints, size: int) -> Any:
+    """Return the weights of some columns in a shard's paragraphs: only these are read."""
+    from scipy import sparse
+
+    starts = _mapped(folder, number, "starts")
+    first = starts[columns]
+    lengths = starts[columns + 1] - first
+    ends = np.cumsum(lengths)
+    at = np.repeat(first - ends + lengths, lengths) + np.arange(ends[-1] if len(ends) else 0)
+    weights = np.log1p(_mapped(folder, number, "counts")[at].astype(np.float64))
+    starts = np.concatenate([np.zeros(1, np.int64), ends])
+    docs = _mapped(folder, number, "docs")[at]
+    return sparse.csr_matrix((weights, docs, starts), shape=(max(1, len(columns)), size))

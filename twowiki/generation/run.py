@@ -25,7 +25,12 @@ def make_engine(resources: Resources, work: Path) -> QueryEngine:
     scratch = work / "scratch"
     OwnedFolder(work).claim("scratch/")
     if resources.engine == "spark":
-        return SparkEngine(scratch, master=resources.master, memory=resources.memory)
+        return SparkEngine(
+            scratch,
+            master=resources.master,
+            memory=resources.memory,
+            settings=resources.spark_settings,
+        )
     return DuckDBEngine(scratch, memory=resources.memory, threads=resources.workers)
 
 

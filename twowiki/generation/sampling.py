@@ -239,7 +239,8 @@ def make_contexts(run: GenerationRun) -> None:
 
 def _find_distractors(run: GenerationRun, folder: Path, samples: list[GeneratedSample]) -> Contexts:
     """Take distractors from the 50 nearest pages; samples that fall short from 200, any type."""
-    ranked = nearest_pages(samples, run.tables["linked"])
+    linked, workers = run.tables["linked"], run.resources.workers
+    ranked = nearest_pages(samples, linked, workers=workers, folder=folder)
     size = run.config.paragraphs_wanted
     contexts = Contexts(size)
     numbers: Iterable[int] = range(len(samples))

@@ -223,9 +223,28 @@ class Resources:
         "2GB", "the engine's memory limit; more is put on disk", metavar="SIZE", group="resources"
     )
     master: str = argument("local[2]", "Spark's master", metavar="URL", group="resources")
+    spark_conf: tuple[str, ...] = argument(
+        (),
+        "settings of Spark, such as spark.executor.cores=4",
+        metavar="KEY=VALUE",
+        nargs="+",
+        group="resources",
+    )
     restart: bool = argument(False, "discard the run that the folders hold", group="resources")
 
     def __post_init__(self) -> None:
         check_values(self)
         if not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]I?B", self.memory.upper()):
             raise DataError(f"--memory is {self.memory!r}", remedy="Write a size such as 2GB.")
+        for text in self.spark_conf:
+            if not re.fullmatch(r"spark\.[\w.-]+=.*", text):
+                raise DataError(
+                    f"--spark-conf is {text!r}",
+                    remedy="Write a key and a value, such as spark.executor.cores=4.",
+                )
+
+    @property
+    def spark_settings(self) -> dict[str, str]:
+        """The settings of Spark by key."""
+        pairs = (text.partition("=") for text in self.spark_conf)
+        return {key: value for key, _, value in pairs}
