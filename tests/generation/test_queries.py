@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 from tests.generation.dumps import make
+from twowiki.errors import DataError
 from twowiki.generation import queries
-from twowiki.generation.engines import DuckDBEngine, query
+from twowiki.generation.engines import DuckDBEngine, query, spark_settings
 from twowiki.generation.queries import COMPARISONS, Tables, write_rules
 from twowiki.generation.tables import count_rows, digest_rows, read_rows, table_of, write_part
 
@@ -94,3 +95,12 @@ def test_the_rows_that_are_read_do_not_grow_with_the_buckets(
         assert read == counts["one"][key] or key in repeated, key
     for key in ("grounded/names", "grounded/written_days"):
         assert counts["many"][key] <= 8 * counts["many"]["grounded/subject_facts"]
+
+
+def test_settings_of_spark_are_pairs() -> None:
+    assert spark_settings(["spark.executor.cores=4", "spark.a=b=c"]) == {
+        "spark.executor.cores": "4", "spark.a": "b=c",
+    }  # fmt: skip
+    for text in ("spark.executor.cores", "executor.cores=4", ""):
+        with pytest.raises(DataError, match="--spark-conf"):
+            spark_settings([text])

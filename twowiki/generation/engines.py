@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from importlib.resources import files
@@ -158,6 +158,20 @@ class DuckDBEngine:
         if "connection" in self.__dict__:
             self.connection.close()
         shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+def spark_settings(pairs: Iterable[str]) -> dict[str, str]:
+    """Parse settings of Spark, such as "spark.executor.cores=4", by key."""
+    settings: dict[str, str] = {}
+    for text in pairs:
+        key, equals, value = text.partition("=")
+        if not equals or not re.fullmatch(r"spark\.[\w.-]+", key):
+            raise DataError(
+                f"--spark-conf is {text!r}",
+                remedy="Write a key and a value, such as spark.executor.cores=4.",
+            )
+        settings[key] = value
+    return settings
 
 
 _PARTITIONS_AT_FIRST = 2000  # of a cluster's shuffles, before small ones are joined

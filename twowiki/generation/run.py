@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from twowiki.generation.engines import DuckDBEngine, QueryEngine, SparkEngine, query
+from twowiki.generation.engines import DuckDBEngine, QueryEngine, SparkEngine, query, spark_settings
 from twowiki.generation.queries import Tables, tables_in
 from twowiki.generation.settings import GENERATION_VERSION, GenerateConfig, Resources
 from twowiki.generation.tables import read_rows, table_sizes
@@ -29,7 +29,7 @@ def make_engine(resources: Resources, work: Path) -> QueryEngine:
             scratch,
             master=resources.master,
             memory=resources.memory,
-            settings=resources.spark_settings,
+            settings=spark_settings(resources.spark_conf),
         )
     return DuckDBEngine(scratch, memory=resources.memory, threads=resources.workers)
 

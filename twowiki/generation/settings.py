@@ -236,15 +236,3 @@ class Resources:
         check_values(self)
         if not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]I?B", self.memory.upper()):
             raise DataError(f"--memory is {self.memory!r}", remedy="Write a size such as 2GB.")
-        for text in self.spark_conf:
-            if not re.fullmatch(r"spark\.[\w.-]+=.*", text):
-                raise DataError(
-                    f"--spark-conf is {text!r}",
-                    remedy="Write a key and a value, such as spark.executor.cores=4.",
-                )
-
-    @property
-    def spark_settings(self) -> dict[str, str]:
-        """The settings of Spark by key."""
-        pairs = (text.partition("=") for text in self.spark_conf)
-        return {key: value for key, _, value in pairs}
