@@ -59,7 +59,7 @@ def _encoder() -> Family:
         "norm.bias",
         "relation_head.weight",
     )
-    return Family("encoder", 15, make, lost, {"window_tokens": 256, "dropout": 0.0}, 4e-3)
+    return Family("encoder", 17, make, lost, {"window_tokens": 256, "dropout": 0.0}, 4e-3)
 
 
 @pytest.fixture(scope="module", params=[_baseline, _encoder], ids=["baseline", "encoder"])

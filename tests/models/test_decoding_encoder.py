@@ -116,6 +116,26 @@ def test_a_comparison_is_answered_from_its_triples_only_if_so_asked() -> None:
     assert plain.evidences == said.evidences
 
 
+def test_a_chain_is_answered_by_its_last_triple_only_if_so_asked() -> None:
+    config = configured()
+    question = "When was the director of Mist (1940 Film) born?"
+    director = ("director", [place("Mist (1940 film)")], [place("Cy Venn")])
+    born = ("date of birth", [place("Cy Venn (director)")], [place("1901")])
+    for slots in ([director, born], [born, director]):
+        said = decode_record([record(slots, config)], question, CONTEXT, config)
+        assert (said.answer, said.answer_type) == ("1901", "span")
+        assert said.answer_span is not None
+        assert TEXT[slice(*said.answer_span)] == "1901"
+        said = decode_record([record(slots, config)], "When was she born?", CONTEXT, config)
+        assert said.answer == "1901"  # neither is named: one leads to the other
+    for slots in ([director], [director, born, SLOTS[4]]):
+        said = decode_record([record(slots, config)], question, CONTEXT, config)
+        assert said.answer == "Mist (1940 film)"
+    config.chain_answers = False
+    said = decode_record([record([director, born], config)], question, CONTEXT, config)
+    assert said.answer == "Mist (1940 film)"
+
+
 def test_nothing_is_said_without_a_record() -> None:
     said = decode_record([], QUESTION, CONTEXT, configured())
     assert (said.answer, said.supporting_facts, said.evidences) == ("", [], [])

@@ -140,6 +140,7 @@ def test_a_task_trains_on_files_and_loses_nothing(tmp_path: Path) -> None:
         model_name_or_path=str(save_backbone(tmp_path / "bert")),
         data_dir=str(tmp_path),
         output_dir=str(tmp_path / "run"),
+        select_paragraphs=4,
     )
     assert not config.saved_model
     task = EncoderTask(config)
@@ -152,8 +153,12 @@ def test_a_task_trains_on_files_and_loses_nothing(tmp_path: Path) -> None:
     result = task.score(predicted)
     assert list(result.files["predictions.json"]["answer"]) == [r["_id"] for r in records]
     assert result.metrics["joint_f1"] < 50
-    assert task.report()["ceiling"]["metrics"]["joint_f1"] == 100.0
+    report = task.report()
+    assert report["ceiling"]["metrics"]["joint_f1"] == 100.0
+    assert report["selection"]["all_gold"] == 100.0
+    assert 2 <= report["selection"]["kept"] <= 4
     task.save(model, tmp_path / "saved")
     again = TwoWikiEncoderForMultihopQA.from_pretrained(tmp_path / "saved")
+    assert again.config.selector == task.model_config.selector is not None
     answers = [answer.answer for answer in again.answer(examples()[:6])]
     assert answers == list(result.files["predictions.json"]["answer"].values())

@@ -103,7 +103,7 @@ class TwoWikiBaselineConfig(MultihopConfig, PretrainedConfig):
 
     def encoding_options(self) -> EncodingOptions:
         """Return the options that affect an encoded example."""
-        return EncodingOptions(*(getattr(self, name) for name in EncodingOptions._fields))
+        return EncodingOptions(*(getattr(self, name, None) for name in EncodingOptions._fields))
 
     @property
     def pointer_count(self) -> int:

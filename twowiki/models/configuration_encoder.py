@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from transformers import AutoConfig, PretrainedConfig
 
 from .labels import EncodingOptions, MultihopConfig
+from .selection import Selection, as_selector
 
 # backbones whose position table begins after the padding token's id
 _POSITIONS_AFTER_PADDING = frozenset(
@@ -52,6 +53,9 @@ class TwoWikiEncoderConfig(MultihopConfig, PretrainedConfig):
     window_tokens: int = 0  # longest input of the backbone, all included; 0 = its longest
     window_stride: int = 64  # tokens that two windows share where a paragraph is cut
     max_question_tokens: int = 0  # longer questions are cut; 0 = a third of a window
+    select_paragraphs: int = 0  # paragraphs that are read, see `selection`; 0 = all
+    select_threshold: float = 0.01  # least probability of a paragraph beyond the best two
+    selector: list[list[float]] | None = None  # weights of the selection; None = those of a world
     triple_slots: int = 8  # triples that can be predicted, in no order
     slot_layers: int = 2  # layers in which the slots attend to each other and to the text
     fusion_layers: int = 1  # attention over all windows of an example, after the backbone
@@ -69,6 +73,7 @@ class TwoWikiEncoderConfig(MultihopConfig, PretrainedConfig):
     chain_consistency: bool = True  # an unnamed subject is the object of another triple
     chain_margin: float = 6.0  # most that such a choice may lose against the best places, in logits
     derive_answers: bool = True  # answers of comparisons follow from the predicted triples' values
+    chain_answers: bool = True  # the answer of a chain of two triples is the last one's object
     initializer_range: float = 0.02  # spread of the heads' first weights
 
     def __post_init__(self, **kwargs: Any) -> None:
@@ -82,6 +87,8 @@ class TwoWikiEncoderConfig(MultihopConfig, PretrainedConfig):
         self.check_choice("assignment", "optimal", "ordered")
         if not 1 <= self.triple_slots <= MAX_SLOTS:
             raise ValueError(f"triple_slots is 1 to {MAX_SLOTS}, not {self.triple_slots}")
+        if self.selector is not None:
+            as_selector(self.selector)
         self.settle()
         super().__post_init__(**kwargs)
 
@@ -124,6 +131,13 @@ class TwoWikiEncoderConfig(MultihopConfig, PretrainedConfig):
         """Whether the backbone reads the marks of matches."""
         return self.match_features and self.input_matches
 
+    def _selection(self) -> Selection | None:
+        """Return what decides which paragraphs are read; None where all are."""
+        if not self.select_paragraphs:
+            return None
+        weights = [weights.tolist() for weights in as_selector(self.selector)]
+        return Selection(self.select_paragraphs, self.select_threshold, weights)
+
     @property
     def packs(self) -> bool:
         """Whether windows are laid out in one row, without padding."""
@@ -147,6 +161,7 @@ class TwoWikiEncoderConfig(MultihopConfig, PretrainedConfig):
             match_features=self.match_features,
             triple_slots=self.triple_slots,
             max_question_tokens=self.question_limit,
+            selection=self._selection(),
         )
 
 

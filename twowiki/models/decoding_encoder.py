@@ -1,7 +1,8 @@
-"""The encoder's way from logits to answers: triples that agree, answers derived from them.
+"""The encoder's way from logits to answers: triples that agree, what follows from them.
 
-What is derived beside the model's own best (`chain_consistency`, `derive_answers`) is an option
-of the configuration each. The rest is shared with the baseline: see `decoding`.
+What is derived beside the model's own best (`chain_consistency`, `derive_answers`,
+`chain_answers`) is an option of the configuration each. The rest is shared with the baseline: see
+`decoding`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy
 
+from .chain_answers import last_of_chain
 from .comparison_answers import derive_answer, is_named, same_thing
 from .configuration_encoder import TwoWikiEncoderConfig
 from .decoding import (
@@ -28,7 +30,7 @@ from .decoding import (
 )
 from .features import Window
 from .labels import ANSWER_TYPES
-from .text import Paragraphs, fold, lay_out
+from .text import Paragraphs, Span, fold, lay_out
 
 
 def score_records(
@@ -69,15 +71,24 @@ def decode_record(
     triples = unique_triples(slots, text)
     answer = merge_windows(scores, context, text, triples, config)
     derived = derive_answer(question, triples) if config.derive_answers else None
-    if derived is None:
-        return answer
-    words, number = derived
-    answer_type = 0 if number is not None else ANSWER_TYPES.index(words)
+    if derived is not None:
+        words, number = derived
+        place = None if number is None else triples[number].subject_span
+        return with_answer(answer, scores, words, place)
+    last = last_of_chain(folded, triples) if config.chain_answers else None
+    return answer if last is None else with_answer(answer, scores, last.object, last.object_span)
+
+
+def with_answer(
+    answer: MultihopAnswer, scores: Sequence[WindowScores], words: str, place: Span | None
+) -> MultihopAnswer:
+    """Return an answer with other words, and their place; without one they are yes or no."""
+    answer_type = 0 if place is not None else ANSWER_TYPES.index(words)
     return answer._replace(
         answer=words,
         answer_type=ANSWER_TYPES[answer_type],
         answer_score=float(numpy.mean([s.answer_types[answer_type] for s in scores])),
-        answer_span=None if number is None else triples[number].subject_span,
+        answer_span=place,
     )
 
 

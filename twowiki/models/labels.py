@@ -57,6 +57,7 @@ class EncodingOptions(NamedTuple):
     window_stride: int = 0
     max_context_tokens: int = 0
     max_sentences: int = 0
+    selection: Any = None  # `selection.Selection`, of the encoder
 
     @property
     def slots(self) -> int:

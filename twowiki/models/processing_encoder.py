@@ -34,6 +34,7 @@ from .features import (
 )
 from .labels import Located, label_example
 from .matches import Marks, mark_matches, no_marks, spread_marks
+from .selection import WithContext, in_whole_context, select_paragraphs
 from .text import (
     TITLE,
     IntArray,
@@ -64,7 +65,18 @@ class EncoderProcessor(MultihopProcessor):
         self.subwords = SubwordTokenizer(tokenizer)
 
     def encode_example(self, example: Any, number: int, counts: Counter[str]) -> list[Window]:
-        """Encode one example into one record, or none if its context has no words."""
+        """Encode one example into one record, or none if its context has no words.
+
+        Where paragraphs are selected, only these are read; places stay those of the whole context.
+        """
+        selection = self.options.selection
+        if selection is None:
+            return self._encode_context(example, number, counts)
+        kept = select_paragraphs(example.question, example.context, selection)
+        read = self._encode_context(WithContext(example, kept), number, counts)
+        return [in_whole_context(window, example.context, kept) for window in read]
+
+    def _encode_context(self, example: Any, number: int, counts: Counter[str]) -> list[Window]:
         options = self.options
         layout = lay_out(example.context, options.layout)
         pieces = [layout.text[segment.start : segment.end] for segment in layout.segments]

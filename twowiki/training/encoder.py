@@ -6,6 +6,7 @@ import copy
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,12 @@ from twowiki.training.data import Source
 from twowiki.training.extractive import ExtractiveTask
 from twowiki.training.loop import optimizer_of
 from twowiki.training.scored_parts import present
+from twowiki.training.selection import fit_selector, measure_selection
 from twowiki.training.settings import EncoderArguments
 from twowiki.training.vocabulary import stored_relations
 
 HALF = ("bf16", "fp16")
-DERIVED = ("chain_consistency", "derive_answers")  # what decoding adds, each an option
+DERIVED = ("chain_consistency", "derive_answers", "chain_answers")  # what decoding adds
 
 
 class EncoderTask(ExtractiveTask):
@@ -49,6 +51,9 @@ class EncoderTask(ExtractiveTask):
             self.model = load_saved(self.config, saved, relations)
         else:
             self.model = start_model(self.config, relations)
+        if self.model.config.select_paragraphs:
+            whole = replace(train, paragraphs=0, copies=1).examples()
+            self.model.config.selector = fit_selector(whole) or self.model.config.selector
         return EncoderProcessor(self.model.config, self.model.own_tokenizer(), aliases)
 
     def describe(self) -> list[str]:
@@ -72,6 +77,20 @@ class EncoderTask(ExtractiveTask):
         """Make the optimizer, with a rate of its own for the heads."""
         return make_encoder_optimizer(model, self.config)
 
+    def report(self) -> dict[str, Any]:
+        """Return the report of a task, with what the selection of paragraphs keeps and loses."""
+        selection = self.processor.options.selection
+        if selection is None:
+            return super().report()
+        examples = self.examples[: self.config.ceiling_examples]
+        return super().report() | {"selection": measure_selection(examples, selection)}
+
+    def summary(self, scores: Mapping[str, Any], report: Mapping[str, Any]) -> str:
+        """Return the last lines, before them one on the selection of paragraphs."""
+        lines = super().summary(scores, report)
+        kept = report.get("selection", {})
+        return f"\n{selection_line(kept)}\n{lines}" if kept.get("examples") else lines
+
     def further_scores(self, predicted: Mapping[Any, Any]) -> dict[str, Any]:
         """Return the metrics without each step that decoding adds."""
         without: dict[str, Any] = {}
@@ -82,6 +101,14 @@ class EncoderTask(ExtractiveTask):
                 scored = self.score_joint(self.decode(predicted, config))
                 without[name] = present(scored.metrics)
         return {"without": without}
+
+
+def selection_line(kept: Mapping[str, Any]) -> str:
+    """Return a line on what a selection of paragraphs keeps."""
+    return (
+        f"selection: {kept['kept']:.2f} paragraphs read, {kept['recall']:.2f}% of the gold ones; "
+        f"{kept['all_gold']:.2f}% of the questions lose none"
+    )
 
 
 def start_model(config: EncoderArguments, relations: list[str]) -> TwoWikiEncoderForMultihopQA:

@@ -19,7 +19,14 @@ import pyarrow
 
 from twowiki.errors import DataError
 from twowiki.io.stages import key_of
-from twowiki.models import features, labels, matches, text, tokenization_baseline
+from twowiki.models import (
+    features,
+    labels,
+    matches,
+    selection,
+    text,
+    tokenization_baseline,
+)
 from twowiki.models.features import MultihopProcessor, Window
 
 ROWS_FILE = "rows.arrow"
@@ -198,7 +205,7 @@ def fingerprint(processor: MultihopProcessor, content: str) -> str:
     own = sys.modules[type(processor).__module__]
     return encoding_key(
         tokenizer,
-        (features, labels, matches, text, tokenization_baseline, own),
+        (features, labels, matches, selection, text, tokenization_baseline, own),
         content=content,
         options=processor.options,
         aliases=processor.aliases,

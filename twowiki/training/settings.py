@@ -352,6 +352,8 @@ class EncoderArguments(AdaptedSettings, MultihopSettings):
     window_tokens: int | None = _count("longest input; 0 = all the backbone reads (default: 0)")
     window_stride: int | None = _count("tokens shared where a paragraph is cut (default: 64)")
     max_question_tokens: int | None = _count("cut questions; 0 = a third of a window (default: 0)")
+    select_paragraphs: int | None = _few("paragraphs that are read; 0 = all (default: 0)")
+    select_threshold: float | None = _share("least probability beyond two (default: 0.01)")
     triple_slots: int | None = _few("triples that can be predicted (default: 8)")
     slot_layers: int | None = _few("decoder layers of the triples (default: 2)", minimum=1)
     fusion_layers: int | None = _few("attention layers over all windows (default: 1)")
@@ -369,6 +371,7 @@ class EncoderArguments(AdaptedSettings, MultihopSettings):
     chain_consistency: bool | None = _option("decode linked triples together (default: on)")
     chain_margin: float | None = _weight("largest loss for a link, in logits (default: 6)")
     derive_answers: bool | None = _option("derive comparisons from the triples (default: on)")
+    chain_answers: bool | None = _option("answer chains by their last triple (default: on)")
     initializer_range: float | None = _weight("spread of the heads' weights (default: 0.02)")
 
     @property
