@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from twowiki.data.schema import Example
 from twowiki.data.sources import read_examples
@@ -28,7 +29,7 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=5)
     given = parser.parse_args()
     items = list(read_examples(given.file))
-    weights: dict[str, list[object]] = {f"{given.folds} folds": [None] * given.folds}
+    weights: dict[str, list[Any]] = {f"{given.folds} folds": [None] * given.folds}
     for fold in range(given.folds):
         rest = [item for number, item in enumerate(items) if number % given.folds != fold]
         weights[f"{given.folds} folds"][fold] = fit_selector(rest)

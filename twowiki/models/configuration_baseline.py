@@ -103,7 +103,8 @@ class TwoWikiBaselineConfig(MultihopConfig, PretrainedConfig):
 
     def encoding_options(self) -> EncodingOptions:
         """Return the options that affect an encoded example."""
-        return EncodingOptions(*(getattr(self, name, None) for name in EncodingOptions._fields))
+        own = [name for name in EncodingOptions._fields if hasattr(self, name)]
+        return EncodingOptions(**{name: getattr(self, name) for name in own})
 
     @property
     def pointer_count(self) -> int:
