@@ -37,20 +37,24 @@ _AFTER = re.compile(
 )
 _SOURCE = r"(?:doc(?:ument)?|passage|paragraph|source|ref(?:erence)?|sentence|context|citation)s?"
 _CITED = re.compile(
-    rf"(?<=\S)\s*(?:\[(?:\^?\d{{1,2}}(?:\s?[,;\u2013-]\s?\^?\d{{1,2}}){{0,9}}"
-    rf"|{_SOURCE}\s*[:#]?\s*\d[^\[\]]{{0,30}})\]|\u3010[^\u3010\u3011]{{1,30}}\u3011"
-    rf"|\((?:{_SOURCE}\s*[:#]?\s*\d{{1,2}}|see |cf\.|source: |according to "
-    r"|as (?:stated|mentioned) )[^()]{0,80}\))+(?=\.?$)",
+    rf"(?<=\S)\s*(?:\^?\[(?:\^?\d{{1,2}}(?:\s?[,;\u2013-]\s?\^?\d{{1,2}}){{0,9}}"
+    rf"|{_SOURCE}\s*[:#]?\s*\d[^\[\]]{{0,30}}|{_SOURCE}:[^\[\]]{{1,60}})\]"
+    r"|\u3010[^\u3010\u3011]{1,30}\u3011|\(\[[^\[\]]{1,80}\]\(https?:[^()\s]{1,200}\)\)"
+    rf"|\((?:{_SOURCE}\s*[:#]?\s*\d{{1,2}}|see |cf\.|source: "
+    rf"|from (?:the )?{_SOURCE}\b|according to |as (?:stated|mentioned) )[^()]{{0,80}}\))+(?=\.?$)",
     re.IGNORECASE,
 )
+_LINK = re.compile(r"\[([^\[\]]{1,200})\]\((?:https?:|/|#)[^()\s]{0,200}(?:\([^()]*\)[^()\s]*)?\)")
 _EMPHASIZED = re.compile(
     r"(?P<mark>\*\*|__|`)(?P<name>[^*`]{1,200}?)(?P=mark)(?=[.!](?:\s|$)|,?\s(?:because|since|as|who"
     r"|which|where|whose|while)\b|\s\(|\s[-\u2013\u2014]\s)"
 )
 _YES_NO = re.compile(
     r"(?P<name>(?i:yes|no))\b(?:,\s+(?=[a-z]|(?:Both|They|The|He|She|It|Neither|Only)\b)|\s+because\b"
-    r"|(?:[.;:!]|\s?[\u2013\u2014]|\s-)\s*(?=\S+(?:\s+\S+){2})|\s\((?=(?:both|they|the|neither|he|she)\b))",
+    r"|(?:[.;:!]|\s?[\u2013\u2014]|\s-)\s*(?=\S+(?:\s+\S+){2})"
+    r"|\s\((?![^()]*(?:film|song|album|novel|band|series|\d{4})))",
 )
+_BOLD_YES_NO = re.compile(r"(\*\*|__|\*)(?P<name>(?i:yes|no))[.,:;!]?\1(?=[\s.,;:!])")
 _STATED = re.compile(  # what a sentence says, and hardly a name
     r"\b(?:is|was|are|were|has|had|have|did|does|born|died|directed|wrote|produced|founded|states?"
     r"|says|mentions?|shows?|indicates?|lived|married|worked)\b"
@@ -123,7 +127,7 @@ def plain_answer(text: str) -> str | None:
             match = wrap.fullmatch(text)
             text = match[2].strip() if match and match[1] not in match[2] else text
         text = _AFTER.sub("", _INTRODUCTION.sub("", text) if box is None else text)
-        text = _CITED.sub("", text)
+        text = _LINK.sub(r"\1", _CITED.sub("", text))
         if len(text) > 1 and text[0] + text[-1] in _QUOTES:
             text = text[1:-1].strip() if text.count(text[0]) <= 2 else text
         text = _STOP.sub("", text)
@@ -163,7 +167,9 @@ def without_reason(answer: str) -> str:
     emphasized = _EMPHASIZED.match(answer)
     if emphasized:
         return emphasized["name"].strip()
-    decided = _YES_NO.match(answer)
+    decided = _YES_NO.match(answer) or _BOLD_YES_NO.match(answer)
+    if decided is None and answer[:4].lower() in ("yes,", "no, ") and _STATED.search(answer):
+        return answer.partition(",")[0]
     if decided:
         return decided["name"]
     reason = _REASON.search(answer)

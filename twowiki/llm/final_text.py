@@ -45,9 +45,11 @@ _END_OF_TURN = re.compile(
 )
 _USER_TURN = re.compile(
     r"<\|im_start\|>\s*user\b|<\|start_header_id\|>\s*user\b|<\|(?:user|User)\|>|<\uff5cUser\uff5c>"
-    r"|<start_of_turn>\s*user\b|\[INST\]|^#{2,3} (?:Instruction|User|Human|Input)\s*:?\s*$",
+    r"|<start_of_turn>\s*user\b|\[INST\]|<\|endoftext\|>|<\|end_of_text\|>|</s>"
+    r"|^#{2,3} (?:Instruction|User|Human|Input)\s*:?\s*$",
     re.MULTILINE,
 )
+_ROLE = re.compile(r"^(?:(?:assistant|model)[ \t]*\n\s*|(?:Assistant|AI|Bot|ChatGPT):\s+)")
 _ODD_TAG = re.compile(
     r"[<\uff1c]\s{0,2}(/?)\s{0,2}((?:final[_ ]?|short[_ ]?)?answer|think|thinking"
     r"|search|information)\s{0,2}[>\uff1e]",
@@ -104,7 +106,7 @@ def final_text(text: str) -> str:
         text = _RETRIEVED.sub(" ", text)
     if "Observation" in text:
         text = _OBSERVED.sub("", text)
-    return text.strip()[-_LONGEST:]
+    return _ROLE.sub("", text.strip()[-_LONGEST:])
 
 
 def without_control(text: str) -> str:

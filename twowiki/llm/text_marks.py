@@ -63,6 +63,11 @@ _ACTION = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _QUESTION = re.compile(r"^[ \t]*(?:Question|Q|User|Human)[ \t]*:", re.MULTILINE)
+_NEXT_PROMPT = re.compile(
+    r"^[ \t]*(?:(?:Context|Documents?|Passages?|Background|Paragraphs?)\b.*:"
+    r"|#{3,}[ \t]*$|-{3,}[ \t]*$)",
+    re.MULTILINE | re.IGNORECASE,
+)
 _FENCE = re.compile(r"```[ \t]*(?P<name>\w*)[ \t]*\n(?P<text>.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 _TOML = re.compile(r"^[ \t]*(?:final_)?answer[ \t]*=[ \t]*[\"'\[]", re.MULTILINE)
 _TOML_START = re.compile(r"^(?:\[|\w+[ \t]*=)", re.MULTILINE)
@@ -115,9 +120,8 @@ def unmasked(content: str) -> str | None:
 def before_next_question(text: str) -> str | None:
     """Return a text up to where it goes on with a question of its own; None if it does not."""
     match = _QUESTION.search(text) if ":" in text else None
-    if match is None or not text[: match.start()].strip():
-        return None
-    return text[: match.start()]
+    first = "" if match is None else _NEXT_PROMPT.split(text[: match.start()])[0]
+    return first if first.strip() else None
 
 
 def first_line(text: str, *, before: bool) -> str | None:
@@ -133,7 +137,10 @@ def first_line(text: str, *, before: bool) -> str | None:
         if lines and (_ASIDE.match(line) or (heading and heading[0] != ANSWER)):
             return None if len(lines) > 1 or is_preamble(lines[0]) else lines[0]
         lines += [line] if line.strip() else []
-    return without_lead(lines[0]) if len(lines) == 1 and not before else None
+    if lines and _NO_CONTENT.match(lines[-1]):
+        lines.pop()  # a rule at the end
+    once = len({line.strip() for line in lines}) == 1  # or one line again and again
+    return without_lead(lines[0]) if once and not before else None
 
 
 def without_lead(line: str) -> str:
