@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -89,6 +90,39 @@ _CONTROLS = {
 def printable(text: str) -> str:
     """Return a text as a terminal may show it: control characters of data are written out."""
     return text.translate(_CONTROLS)
+
+
+# package -> the extra that installs it
+EXTRA_OF = {
+    **dict.fromkeys(("torch", "transformers", "accelerate", "safetensors", "matplotlib"), "train"),
+    **dict.fromkeys(("evaluate", "rouge_score", "nltk"), "metric"),
+    **dict.fromkeys(("duckdb", "scipy", "isal", "orjson"), "generate"),
+    **dict.fromkeys(("bm25s", "tantivy"), "retrieval"),
+    **dict.fromkeys(("sentence_transformers", "faiss"), "dense"),
+    **dict.fromkeys(("peft", "gguf", "sentencepiece"), "text"),
+    "spacy": "spacy",
+    "pyspark": "spark",
+    "gradio": "demo",
+}
+
+
+def missing_package(error: ImportError) -> str:
+    """Return the sentence on a package that an extra installs; empty for any other one."""
+    extra = EXTRA_OF.get((error.name or "").split(".")[0])
+    if extra is None:
+        return ""
+    return f"it needs the package {error.name!r}. Install it with: pip install 'twowiki[{extra}]'"
+
+
+@contextmanager
+def extras_named() -> Iterator[None]:
+    """Name the extra that installs a package which is missing; a decorator, too."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if sentence := missing_package(error):
+            raise ModuleNotFoundError(sentence, name=error.name) from None
+        raise
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

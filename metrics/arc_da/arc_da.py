@@ -66,5 +66,23 @@ class ArcDa(evaluate.Metric):
             reference_urls=["https://arxiv.org/abs/2102.03315"],
         )
 
+    def add_batch(self, *, predictions=None, references=None, **kwargs):
+        """Add answers with their gold answers."""
+        self._added = True
+        super().add_batch(predictions=predictions, references=references, **kwargs)
+
+    def add(self, *, prediction=None, reference=None, **kwargs):
+        """Add one answer with its gold answers."""
+        self._added = True
+        super().add(prediction=prediction, reference=reference, **kwargs)
+
+    def compute(self, *, predictions=None, references=None, **kwargs):
+        """Score what was added, or what is given."""
+        if predictions is None and references is None and not getattr(self, "_added", False):
+            raise ValueError("nothing to score: pass predictions and references")
+        result = super().compute(predictions=predictions, references=references, **kwargs)
+        self._added = False
+        return result
+
     def _compute(self, predictions, references, also=()):
         return score_lists(predictions, references, also)

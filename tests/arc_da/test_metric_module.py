@@ -37,6 +37,15 @@ def test_compute_gives_the_papers_figures(metric: Any) -> None:
     assert result == score_lists(PREDICTIONS, REFERENCES)
 
 
+def test_nothing_to_score_is_one_sentence(metric: Any) -> None:
+    with pytest.raises(ValueError, match="nothing to score"):
+        metric.compute()
+    metric.add_batch(predictions=PREDICTIONS, references=REFERENCES)
+    assert metric.compute()["n"] == 3
+    with pytest.raises(ValueError, match="nothing to score"):
+        metric.compute()
+
+
 def test_every_way_in_gives_the_same(metric: Any) -> None:
     whole = metric.compute(predictions=PREDICTIONS, references=REFERENCES)
     for prediction, golds in zip(PREDICTIONS, REFERENCES, strict=True):

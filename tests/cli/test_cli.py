@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+import twowiki
 from twowiki.cli.main import COMMANDS, command_class, command_parser, command_paths, main
 from twowiki.cli.options import PromptOptions
 from twowiki.cli.score import ReportCommand, ScoreCommand
+from twowiki.errors import EXTRA_OF
 from twowiki.generation.settings import GenerateConfig, Resources
-from twowiki.io.failures import EXTRA_OF
 from twowiki.llm.prompts import PROMPT_FORMS
 from twowiki.metric.settings import ScoreSettings
 from twowiki.worlds.settings import WorldConfig
@@ -121,6 +122,13 @@ def test_a_missing_package_names_the_extra(
     monkeypatch.setitem(EXTRA_OF, "duckdb", None)
     assert main(["verify", "a", "b"]) == 2
     assert "unexpected ModuleNotFoundError" in capsys.readouterr().err
+
+
+def test_python_names_the_extra_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    for name in ("load_model", "pipeline"):
+        with pytest.raises(ModuleNotFoundError, match=r"pip install 'twowiki\[train\]'"):
+            getattr(twowiki, name)(model="x")
 
 
 def test_an_interrupted_command_says_so(

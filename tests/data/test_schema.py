@@ -135,7 +135,7 @@ def test_layouts_of_mirrors_give_the_same_example(
         ({"type": "riddle"}, "type", "comparison, inference"),
         ({"type": "bridge"}, "type", "hotpotqa"),
         ({"question": None}, "question", "'question'"),
-        ({"question": 3}, "question", "a int"),
+        ({"question": 3}, "question", "a number"),
         ({"context": "[["}, "context", "not valid JSON"),
         ({"context": [["A", "text"]]}, "context", "paragraph 0"),
         ({"context": [["A", ["s", None]]]}, "context", "paragraph 0"),
@@ -146,7 +146,7 @@ def test_layouts_of_mirrors_give_the_same_example(
         ({"evidences": [["a", "b"]]}, "evidences", "triple 0"),
         ({"evidences": [["a", "b", 3]]}, "evidences", "triple 0"),
         ({"evidences_id": [["a"]]}, "evidences_id", "triple 0"),
-        ({"answer": 7}, "answer", "a int"),
+        ({"answer": 7}, "answer", "a number"),
         ({"entity_ids": 7}, "entity_ids", "joined"),
     ],
 )

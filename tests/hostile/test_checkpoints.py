@@ -6,8 +6,10 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
 from tests.tiny_data import tiny_files
 from tests.training.runs import run, small_flags
@@ -53,6 +55,43 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]
     flags = [*small_flags("baseline"), *tiny_files(tmp_path_factory.mktemp("data"))]
     run(output, *flags, "--max_steps", "2", "--save_steps", "2")
     return output, flags
+
+
+class Foreign:
+    """What runs code where it is unpickled."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.target,)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["optimizer.bin", "random_states_0.pkl", "custom_checkpoint_0.pkl"]
+)
+def test_no_code_of_a_checkpoint_runs(
+    finished: tuple[Path, list[str]],
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    output, target = tmp_path / "run", tmp_path / "it-ran"
+    shutil.copytree(finished[0], output)
+    checkpoint = output / "checkpoint-2"
+    content = json.loads((checkpoint / "run.json").read_text(encoding="utf-8"))
+    del content["files"]
+    (checkpoint / "run.json").write_text(json.dumps(content), encoding="utf-8")
+    torch.save({"step": Foreign(target)}, checkpoint / name)
+    flags = ["--output_dir", str(output), *finished[1], "--max_steps", "4"]
+    assert train.main([*flags, "--resume_from_checkpoint", "auto"]) == 2
+    assert "damaged checkpoint" in capsys.readouterr().err
+    assert not target.exists()
+    torch.load(checkpoint / name, weights_only=False)
+    assert target.exists()
 
 
 @pytest.mark.slow

@@ -207,6 +207,9 @@ def test_the_command_writes_the_card(
     assert f"written to {best / 'README.md'}" in capsys.readouterr().out
     assert main(["card", str(best.parent), str(tmp_path / "card.md"), "--repo", "me/m"]) == 0
     assert 'load_model("me/m")' in (tmp_path / "card.md").read_text(encoding="utf-8")
+    (tmp_path / "card.md").write_text("edited", encoding="utf-8")
+    assert main(["card", str(best.parent), str(tmp_path / "card.md")]) == 0
+    assert "card.md, which had been edited" in capsys.readouterr().out
     assert main(["card", str(tmp_path)]) == 2
     assert "no saved model" in capsys.readouterr().err
 

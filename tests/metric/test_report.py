@@ -203,6 +203,13 @@ def test_rows_give_the_means() -> None:
     assert next(missing.per_example())["missing"] == ["evidence"]
 
 
+def test_warnings_are_shown_in_a_notebook_too() -> None:
+    report = score(said(evidence=None), [gold()])
+    lines = report.render().splitlines()
+    assert lines[-len(report.warnings) :] == [f"warning: {one}" for one in report.warnings]
+    assert report.render(warnings=False).splitlines()[-1] == report.signature
+
+
 def test_two_decimals_are_printed_and_all_are_kept() -> None:
     report = report_of(7)
     assert str(report.metrics["em"]).startswith("57.142857")

@@ -459,6 +459,17 @@ def test_odd_gold_is_named(record: Any, words: str) -> None:
         score(said(), [record])
 
 
+@pytest.mark.parametrize(
+    ("name", "block"),
+    [("answers", "answer"), ("supporting_facts", "sp"), ("evidences", "evidence")],
+)
+def test_a_misspelt_block_is_refused(name: str, block: str) -> None:
+    predictions = said()
+    predictions[name] = predictions.pop(block)
+    with pytest.raises(DataError, match=f"{name}.*Rename it to '{block}'"):
+        score(predictions, [gold()])
+
+
 def test_gold_of_other_sizes(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no record"):
         score(said(), [])

@@ -18,6 +18,7 @@ from twowiki.hub.run_record import made_by
 from twowiki.io.arguments import argument, positional
 from twowiki.io.files import (
     progress,
+    read_text,
     replacing,
     sha256_of,
     write_json,
@@ -313,14 +314,20 @@ class CardCommand:
     repo: str | None = argument(None, "repository that the card's examples load, as owner/name")
 
     def run(self) -> int:
-        from twowiki.hub.model_card import REPO_PLACEHOLDER, make_card, write_model_card
+        from twowiki.hub.model_card import (
+            REPO_PLACEHOLDER,
+            is_unedited,
+            make_card,
+            write_model_card,
+        )
         from twowiki.models.auto import model_folder
 
         folder = model_folder(self.run_dir)
         repo = self.repo or REPO_PLACEHOLDER
         if self.out:
+            edited = self.out.is_file() and not is_unedited(read_text(self.out))
             write_text(self.out, make_card(folder, repo))
-            print(f"written to {self.out}")
+            print(f"written to {self.out}{', which had been edited' if edited else ''}")
             return 0
         written = write_model_card(folder, repo=repo)
         path = folder / "README.md"

@@ -81,7 +81,7 @@ class ScoreCommand(RetrievedOptions, ScoreSettings):
             finally:  # the scores are shown even if the files cannot be written
                 for warning in report.warnings:
                     print(f"warning: {warning}", file=sys.stderr)
-                print(json.dumps(report.to_dict()) if self.json else report.render())
+                print(json.dumps(report.to_dict()) if self.json else report.render(warnings=False))
             gc.freeze()  # the process ends here: nothing is left to collect
         return 0
 

@@ -27,6 +27,7 @@ TRIPLE_ID_NAMES = (("subject_id", "relation", "object_id"), *TRIPLE_NAMES)
 def json_type(value: Any) -> str:
     """Return the name of a JSON value's type for an error message."""
     names = {dict: "an object", list: "a list", str: "a text", bool: "a truth value"}
+    names |= {int: "a number", float: "a number"}
     if value is None:
         return "nothing"
     return names.get(type(value), f"a {type(value).__name__}")

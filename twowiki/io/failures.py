@@ -20,25 +20,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from twowiki.errors import DataError
+from twowiki.errors import DataError, missing_package
 from twowiki.io.files import HALF_CHARACTER, NO_ROOM
 
 TRACEBACK_FLAG = "--traceback"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _LONGEST = 300
-
-# package -> the extra that installs it
-EXTRA_OF = {
-    **dict.fromkeys(("torch", "transformers", "accelerate", "safetensors", "matplotlib"), "train"),
-    **dict.fromkeys(("evaluate", "rouge_score", "nltk"), "metric"),
-    **dict.fromkeys(("duckdb", "scipy", "isal", "orjson"), "generate"),
-    **dict.fromkeys(("bm25s", "tantivy"), "retrieval"),
-    **dict.fromkeys(("sentence_transformers", "faiss"), "dense"),
-    **dict.fromkeys(("peft", "gguf", "sentencepiece"), "text"),
-    "spacy": "spacy",
-    "pyspark": "spark",
-    "gradio": "demo",
-}
 
 
 class Stopped(KeyboardInterrupt):
@@ -143,10 +130,8 @@ def _sentence(
     error: BaseException, expected: tuple[type[Exception], ...], show_traceback: bool
 ) -> str:
     """Return what a person should know of an exception."""
-    extra = EXTRA_OF.get((getattr(error, "name", None) or "").split(".")[0])
-    if isinstance(error, ModuleNotFoundError) and extra is not None:
-        remedy = f"Install it with: pip install 'twowiki[{extra}]'"
-        return f"it needs the package {error.name!r}. {remedy}"
+    if isinstance(error, ModuleNotFoundError) and (sentence := missing_package(error)):
+        return sentence
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         return f"{error}. Make room, and start it again"
     if isinstance(error, (DataError, OSError, *expected)):

@@ -13,6 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from twowiki.errors import extras_named
+
 LazyNames = tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]
 
 
@@ -36,7 +38,8 @@ def lazy_names(package: str, file: str) -> LazyNames:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if modules[name] == package:  # a package inside it, with names of its own
             return import_module(f"{package}.{name}")
-        return getattr(import_module(modules[name]), name)
+        with extras_named():
+            return getattr(import_module(modules[name]), name)
 
     def listing() -> list[str]:
         return sorted({*vars(sys.modules[package]), *modules})

@@ -24,6 +24,11 @@ from twowiki.metric.gold import IN_MEMORY
 BLOCKS = ("answer", "sp", "evidence")
 ROW_FIELDS = {"answer": ("answer",), "sp": ("supporting_facts", "sp"),
               "evidence": ("evidences", "evidence")}  # fmt: skip
+_NEAR_BLOCKS = {  # names that say something else than a part that is left out
+    "answer": ("answers", "Answer", "prediction", "predictions"),
+    "sp": ("sps", "SP", "supporting_facts", "facts"),
+    "evidence": ("evidences", "Evidence", "triples"),
+}
 EXPECTED = (
     'The official form is {"answer": {"ID": "text"}, "sp": {"ID": [["title", 0]]}, "evidence": '
     '{"ID": [["subject", "relation", "object"]]}}; rows are {"id": "ID", "answer": "text", '
@@ -141,6 +146,11 @@ def _of_blocks(value: Mapping[str, Any], source: DataSource) -> PredictionSet:
                 remedy=EXPECTED,
             )
     absent = tuple(block for block in BLOCKS if value.get(block) is None)
+    for block in absent:
+        near = next((name for name in _NEAR_BLOCKS[block] if value.get(name)), None)
+        if near is not None:
+            remedy = f"Rename it to {block!r}, or remove it"
+            raise DataError("is not a block that is read", field=near, remedy=remedy)
     answers, facts, triples = (value.get(block) or {} for block in BLOCKS)
     made_by = value.get("made_by")
     return PredictionSet(

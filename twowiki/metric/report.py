@@ -348,11 +348,12 @@ class Report:
             "rounds": self.settings.rounds,
         }
 
-    def render(self) -> str:
-        """Return the tables, counts and signature as text; warnings are in `warnings`."""
+    def render(self, *, warnings: bool = True) -> str:
+        """Return the tables, counts and signature as text, and the warnings after them."""
         from twowiki.metric.report_text import render_report
 
-        return render_report(self)
+        lines = [f"warning: {warning}" for warning in self.warnings] if warnings else []
+        return "\n".join([render_report(self), *lines])
 
     def __str__(self) -> str:
         return self.render()

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from twowiki.errors import DataError, unless_here
+from twowiki.errors import DataError, extras_named, unless_here
 
 
 @cache
@@ -148,6 +148,7 @@ def _damaged_file(folder: Path) -> Path | None:
     return None
 
 
+@extras_named()
 def pipeline(task: str = "multihop-qa", model: Any = None, **options: Any) -> Any:
     """Make a transformers pipeline, by default of the task that this package registers.
 

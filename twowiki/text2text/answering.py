@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from twowiki.arc_da.schema import Question
 from twowiki.data.schema import Example, Paragraph
-from twowiki.errors import DataError
+from twowiki.errors import DataError, extras_named
 from twowiki.models.inputs import check_question
 from twowiki.text2text.arc_da_format import Format
 from twowiki.text2text.chat_format import read_text_format
@@ -131,6 +131,7 @@ class TextAnswerer:
         return generate_prompts(self.generator, [prompt], decoding)[prompt.id]
 
 
+@extras_named()
 def load_model(
     model: str | Path,
     *,
