@@ -7,21 +7,20 @@
 4. A closed world of coloured things, about 60M weights: known with the right sentence, not
    without.
 Each part prints a line; a part that fails makes the exit status 1, one that no time is left for
-says so. `--quick` does all of it small on a CPU.
+says so. `--quick --device cpu` does all of it small on a CPU.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import sys
 import time
-from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
 import torch
 import transformers
+from gpu_report import Report, arguments, card
 from transformers.optimization import Adafactor
 
 SHAPES = {
@@ -57,35 +56,28 @@ QUICK = Sizes("quick", "quick", "quick", 400, 24, 6, 4, 12, 20, 8, 6, 5, 250, 3e
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=7.0, help="stop beginning parts after")
-    parser.add_argument("--quick", action="store_true", help="small, on the CPU")
-    given = parser.parse_args()
-    device, sizes = ("cpu", QUICK) if given.quick else ("cuda", Sizes())
-    if given.quick:
+    given = arguments(__doc__, 7.0).parse_args()
+    report = Report(given)
+    sizes, device = QUICK if given.quick else Sizes(), given.device
+    if device == "cpu":
         torch.set_num_threads(1)
-    deadline = time.monotonic() + 60 * given.minutes
-    name = "CPU" if given.quick else torch.cuda.get_device_name(0)
-    print(f"{name}, torch {torch.__version__}, transformers {transformers.__version__}")
-    parts: list[Callable[[Sizes, str], tuple[bool, str]]] = [
-        precisions, training, biggest_step, padding, world,
-    ]  # fmt: skip
-    fine = True
-    for part in parts:
-        if time.monotonic() > deadline:
-            print(f"{part.__name__}: no time left, not run")
+    versions = f"torch {torch.__version__}, transformers {transformers.__version__}"
+    report.line(f"{card(device)}, {versions}")
+    for part in (precisions, training, biggest_step, padding, world):
+        if time.monotonic() > report.deadline:
+            report.line(f"     {part.__name__}: no time left, not run")
             continue
         began = time.monotonic()
-        held, said = part(sizes, device)
-        fine &= held
-        print(
-            f"{'ok  ' if held else 'FAIL'} {part.__name__}: {said} "
-            f"({time.monotonic() - began:.0f} s)",
-            flush=True,
-        )
+        try:
+            held, said = part(sizes, device)
+        except Exception as error:  # the other parts are still of use
+            held, said = False, " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        report.failed |= not held
+        spent = f"({time.monotonic() - began:.0f} s)"
+        report.line(f"{'ok  ' if held else 'FAIL'} {part.__name__}: {said} {spent}")
         if device == "cuda":
             torch.cuda.empty_cache()
-    return 0 if fine else 1
+    return report.status
 
 
 def build(shape: str, vocabulary: int, device: str, dtype: torch.dtype = torch.float32) -> Any:

@@ -1,19 +1,23 @@
 """Examples a second of the baseline on a GPU: training and prediction, by precision and batch.
 
 Both settings at the published size, on made-up batches of 24 contexts (634 to 1,199 tokens), and
-at the largest batch that fits; in fp32, tf32 and bf16. Prints a Markdown table with the card's
-name and the time that an epoch of the 167,454 training examples would take.
+at the largest batch that fits; in fp32, tf32 and bf16; beside them the published algorithm as its
+authors run it, at their batch of 24. Prints a Markdown table with the card's name and the time that
+an epoch of the 167,454 training examples would take.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
+import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 from bench_baseline import CHARACTERS, RELATIONS, WORDS, make_batch
+from gpu_report import Report, arguments, peak, rate, reset_peak
+from reference_baseline import ReferenceBaseline, losses
 
 from twowiki.models.configuration_baseline import TwoWikiBaselineConfig
 from twowiki.models.convert_baseline import reference_inputs, reference_labels
@@ -22,67 +26,75 @@ from twowiki.training.loop import make_optimizer
 from twowiki.training.settings import BaselineArguments
 
 EPOCH = 167_454
-PRECISIONS = ("fp32", "tf32", "bf16")
+AUTHORS = "published code"
+ROWS = (
+    ("corrected", "tf32"), (AUTHORS, "fp32"), ("reproduce", "tf32"), ("corrected", "bf16"),
+    ("corrected", "fp32"), ("reproduce", "fp32"), ("reproduce", "bf16"),
+)  # fmt: skip
+Measured = tuple[torch.nn.Module, Callable[[], torch.Tensor], Callable[[], Any]]
 BATCHES = (24, 48, 96, 192, 384, 768)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=7.0, help="stop beginning new rows after")
-    parser.add_argument("--device", default="cuda", help="cpu shows that the script runs")
-    parser.add_argument("--quick", action="store_true", help="short contexts, small batches")
-    given = parser.parse_args()
-    deadline = time.monotonic() + 60 * given.minutes
-    name = torch.cuda.get_device_name(0) if given.device == "cuda" else "CPU"
-    print(f"{name}, torch {torch.__version__}\n")
-    print("| settings | precision | batch | train ex/s | epoch | predict ex/s | peak GiB |")
-    print("|---|---|---|---|---|---|---|")
-    for settings in ("reproduce", "corrected"):
-        for precision in PRECISIONS:
-            for batch in (2, 4) if given.quick else BATCHES:
-                if time.monotonic() > deadline:
-                    print("\ntime is over: the rest was not run")
-                    return
-                try:
-                    print(row(settings, precision, batch, given), flush=True)
-                except torch.OutOfMemoryError:
-                    print(f"| {settings} | {precision} | {batch} | does not fit | | | |")
-                    torch.cuda.empty_cache()
-                    break
+def main() -> int:
+    given = arguments(__doc__, 6.5).parse_args()
+    report = Report(given)
+    columns = "settings | precision | batch | train ex/s | epoch | predict ex/s | peak GiB"
+    report.head(columns, about="the published size")
+    sizes = (2,) if given.quick else BATCHES
+    for settings, precision in ROWS:
+        for size in sizes[:1] if settings == AUTHORS else sizes:
+            name = f"{settings} | {precision} | {size}"
+            if not report.row(name, partial(row, settings, precision, size, given)):
+                break
+    return report.status
 
 
 def row(settings: str, precision: str, size: int, given: argparse.Namespace) -> str:
-    """Measure one line of the table."""
+    """Measure one row of the table."""
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == "tf32"
     torch.manual_seed(0)
-    config = configure(settings)
-    model = TwoWikiBaselineForMultihopQA(config).to(given.device)
     lengths = torch.linspace(30, 60, size) if given.quick else torch.linspace(634, 1199, size)
-    inputs, labels = inputs_of(config, lengths, given.device)
+    model, loss, forward = (authors if settings == AUTHORS else ours)(settings, lengths, given)
     optimizer = make_optimizer(model, BaselineArguments())
     cast = torch.autocast(given.device, dtype=torch.bfloat16, enabled=precision == "bf16")
-    if given.device == "cuda":
-        torch.cuda.reset_peak_memory_stats()
+    reset_peak(given.device)
 
     def step() -> None:
         with cast:
-            loss = model(**inputs, **labels).loss
-        loss.backward()
+            value = loss()
+        value.backward()
         optimizer.step()
         optimizer.zero_grad()
 
     def predict() -> None:
         with torch.no_grad(), cast:
-            model(**inputs)
+            forward()
 
-    training = rate(step, size, given.device)
+    training = rate(step, size, given)
     model.eval()
-    predicting = rate(predict, size, given.device)
-    peak = torch.cuda.max_memory_allocated() / 2**30 if given.device == "cuda" else 0.0
+    predicting = rate(predict, size, given)
     return (
-        f"| {settings} | {precision} | {size} | {training:,.0f} | {EPOCH / training / 60:.1f} min "
-        f"| {predicting:,.0f} | {peak:.1f} |"
+        f"{training:,.0f} | {EPOCH / training / 60:.1f} min | {predicting:,.0f} "
+        f"| {peak(given.device):.1f}"
     )
+
+
+def ours(settings: str, lengths: torch.Tensor, given: argparse.Namespace) -> Measured:
+    """Make a model of this package, and what computes its loss and its outputs."""
+    config = configure(settings)
+    model = TwoWikiBaselineForMultihopQA(config).to(given.device).train()
+    inputs, labels = inputs_of(config, lengths, given.device)
+    return model, lambda: model(**inputs, **labels).loss, lambda: model(**inputs)
+
+
+def authors(_: str, lengths: torch.Tensor, given: argparse.Namespace) -> Measured:
+    """Make the published algorithm, as the authors' code runs it."""
+    model = ReferenceBaseline(WORDS, CHARACTERS, relations=RELATIONS).to(given.device)
+    batch, labels = (
+        {name: values.to(given.device) for name, values in part.items()}
+        for part in make_batch(lengths)
+    )
+    return model, lambda: losses(model(batch), labels), lambda: model(batch)
 
 
 def configure(settings: str) -> TwoWikiBaselineConfig:
@@ -112,23 +124,5 @@ def inputs_of(
     )
 
 
-def rate(work: Callable[[], None], size: int, device: str) -> float:
-    """Return examples per second, after a warm-up, over about three seconds."""
-    for _ in range(2):
-        work()
-    wait(device)
-    started, rounds = time.perf_counter(), 0
-    while rounds < 3 or time.perf_counter() - started < 3.0:
-        work()
-        wait(device)
-        rounds += 1
-    return size * rounds / (time.perf_counter() - started)
-
-
-def wait(device: str) -> None:
-    if device == "cuda":
-        torch.cuda.synchronize()
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

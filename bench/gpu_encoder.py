@@ -10,12 +10,13 @@ Prints a Markdown table with the card's name and the time of an epoch of the 167
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Callable
+import sys
+from functools import partial
 from typing import Any
 
 import numpy
 import torch
+from gpu_report import Report, arguments, peak, rate, reset_peak
 from transformers import AutoConfig
 
 from twowiki.models.configuration_encoder import VARIABLE_LENGTHS, TwoWikiEncoderConfig
@@ -25,6 +26,7 @@ from twowiki.models.processing_encoder import EncoderCollator
 from twowiki.training.encoder import EncoderArguments, make_encoder_optimizer
 
 EPOCH, RELATIONS, SENTENCES = 167_454, 36, 30
+TFLOPS = 989  # of an H100 or H200 in bf16: what MFU is a share of
 BATCHES = (8, 16, 32, 64, 128)
 BASE = {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12}
 SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -43,38 +45,23 @@ DEBERTA = {
 }  # fmt: skip
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=6.5, help="stop beginning new rows after")
-    parser.add_argument("--device", default="cuda", help="cpu shows that the script runs")
-    parser.add_argument("--quick", action="store_true", help="tiny backbones, short contexts")
-    given = parser.parse_args()
-    deadline = time.monotonic() + 60 * given.minutes
-    name = torch.cuda.get_device_name(0) if given.device == "cuda" else "CPU"
-    print(f"{name}, torch {torch.__version__}, bf16\n")
-    head = "train ex/s | train TFLOP/s | epoch | predict ex/s | predict TFLOP/s | peak GiB"
-    print(f"| backbone | attention | batch | {head} |\n|{'---|' * 9}")
+def main() -> int:
+    given = arguments(__doc__, 6.0).parse_args()
+    report = Report(given)
+    head = "train ex/s | train TFLOP/s | MFU | epoch | predict ex/s | predict TFLOP/s | peak GiB"
+    report.head(f"backbone | attention | batch | {head}", about="bf16")
     for kind, fields, attention in ROWS:
         for batch in (2,) if given.quick else BATCHES:
-            if time.monotonic() > deadline:
-                print("\ntime is over: the rest was not run")
-                return
-            try:
-                print(row(kind, fields, attention, batch, given), flush=True)
-            except torch.OutOfMemoryError:
-                print(f"| {kind} | {attention} | {batch} | does not fit |" + " |" * 5)
-                torch.cuda.empty_cache()
+            name = f"{kind} | {attention} | {batch}"
+            if not report.row(name, partial(row, kind, fields, attention, batch, given)):
                 break
-            except (RuntimeError, ImportError, ValueError) as error:
-                said = str(error).strip().splitlines()[0]
-                print(f"| {kind} | {attention} | {batch} | failed: {said} |" + " |" * 5)
-                break
+    return report.status
 
 
 def row(
     kind: str, fields: dict[str, Any], attention: str, size: int, given: argparse.Namespace
 ) -> str:
-    """Measure one line of the table."""
+    """Measure one row of the table."""
     torch.manual_seed(0)
     config = configure(kind, fields, attention, quick=given.quick)
     model = TwoWikiEncoderForMultihopQA(config).to(given.device)
@@ -85,8 +72,7 @@ def row(
     labels = {k for k in batch if k.endswith(("_labels", "_positions"))} - inputs
     unlabeled = {name: values for name, values in batch.items() if name not in labels}
     optimizer = make_encoder_optimizer(model, EncoderArguments(model_name_or_path="random"))
-    if given.device == "cuda":
-        torch.cuda.reset_peak_memory_stats()
+    reset_peak(given.device)
 
     def cast() -> Any:
         return torch.autocast(given.device, dtype=torch.bfloat16)
@@ -106,12 +92,11 @@ def row(
     training = rate(step, size, given)
     model.eval()
     predicting = rate(predict, size, given)
-    peak = torch.cuda.max_memory_allocated() / 2**30 if given.device == "cuda" else 0.0
     work = operations(model, batch) / size / 1e12
     return (
-        f"| {kind} | {attention} | {size} | {training:,.1f} | {3 * work * training:,.1f} "
+        f"{training:,.1f} | {3 * work * training:,.1f} | {3 * work * training / TFLOPS:.1%} "
         f"| {EPOCH / training / 60:,.1f} min | {predicting:,.1f} | {work * predicting:,.1f} "
-        f"| {peak:.1f} |"
+        f"| {peak(given.device):.1f}"
     )
 
 
@@ -185,23 +170,5 @@ def operations(model: TwoWikiEncoderForMultihopQA, batch: dict[str, torch.Tensor
     return float(total)
 
 
-def rate(work: Callable[[], None], size: int, given: argparse.Namespace) -> float:
-    """Return examples per second, after a warm-up, over about three seconds."""
-    for _ in range(1 if given.quick else 3):
-        work()
-    wait(given.device)
-    started, rounds = time.perf_counter(), 0
-    while rounds < 2 or (time.perf_counter() - started < 3.0 and not given.quick):
-        work()
-        wait(given.device)
-        rounds += 1
-    return size * rounds / (time.perf_counter() - started)
-
-
-def wait(device: str) -> None:
-    if device == "cuda":
-        torch.cuda.synchronize()
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

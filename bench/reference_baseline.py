@@ -113,7 +113,7 @@ class ReferenceBaseline(nn.Module):
         context, question = batch["context_idxs"], batch["ques_idxs"]
         mask, question_mask = (context > 0).float(), (question > 0).float()
         lengths, question_lengths = mask.sum(1).long().cpu(), question_mask.sum(1).long().cpu()
-        maps = dense_maps(batch["sentence_bounds"], context.size(1))
+        maps = dense_maps(batch["sentence_bounds"], context.size(1)).to(context.device)
         encoded = part("rnn")(self._words(context, batch["context_char_idxs"]), lengths)
         question_states = part("rnn")(
             self._words(question, batch["ques_char_idxs"]), question_lengths

@@ -118,6 +118,7 @@ def take_step(run: Run, batches: Sequence[Batch], clock: CpuClock) -> Any:
     set_learning_rate(run.optimizer, learning_rate_at(config, state, progress, run.steps.warmup))
     run.optimizer.step()
     run.optimizer.zero_grad()
+    run.average.update(state.step + 1)
     return losses
 
 
@@ -153,13 +154,14 @@ def after_step(run: Run, epoch: int, examples: int, losses: RunningLosses, clock
     if evaluates or saves:
         run.learner.settle()
     if evaluates:
-        evaluate(run)
+        with run.average.applied():
+            evaluate(run)
         clock.restart()
         state.stopped = is_over(config, state) or ("the end" if last else "")
     if state.stopped or saves:
         state.losses = losses.kept()
         checkpoints.save_checkpoint(
-            accelerator, run.model, run.task.save, config, state, run.record
+            accelerator, run.model, run.save_whole, config, state, run.record
         )
         clock.restart()
     run.pace.resume()

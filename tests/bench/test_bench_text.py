@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -12,24 +11,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.mark.slow
-def test_the_gpu_script_holds_on_a_cpu() -> None:
-    environment = {**os.environ, "PYTHON": sys.executable, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        ["sh", str(ROOT / "bench" / "gpu_arc_da.sh"), "--quick"],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=1200,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
-    lines = done.stdout.splitlines()[1:]
-    assert [line.split()[1].rstrip(":") for line in lines] == [
-        "precisions", "training", "biggest_step", "padding", "world",
-    ]  # fmt: skip
-    assert all(line.startswith("ok") for line in lines)
 
 
 @pytest.mark.slow

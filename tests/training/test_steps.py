@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from tests.small_model import examples, model_and_windows, reproduced, setting
 from tests.text_runs import forget_processes
@@ -23,6 +24,7 @@ from twowiki.models.modeling_baseline import TwoWikiBaselineForMultihopQA
 from twowiki.models.outputs import count_labels
 from twowiki.models.processing_baseline import BaselineCollator
 from twowiki.training import steps
+from twowiki.training.averaging import AverageWeights
 from twowiki.training.epoch_plan import EpochPlan, cut
 from twowiki.training.loaders import StepLoader
 from twowiki.training.memory import halves, in_halves
@@ -314,6 +316,51 @@ def test_a_small_last_step_weighs_as_much_however_large_the_accumulation(
             assert "more than an epoch has" in done.stdout
     for name, value in moved[0].items():
         torch.testing.assert_close(moved[1][name], value, atol=1e-7, rtol=1e-6)
+
+
+def test_averaged_weights_are_in_the_model_while_it_is_evaluated() -> None:
+    model = torch.nn.Linear(3, 2)
+    model.bias.requires_grad_(False)
+    average = AverageWeights(model, 0.8)
+    expected = model.weight.detach().clone()
+    for step in range(1, 60):
+        with torch.no_grad():
+            model.weight.add_(step)
+        average.update(step)
+        decay = min(0.8, step / (step + 9))
+        expected = decay * expected + (1 - decay) * model.weight.detach()
+    trained = model.weight.detach().clone()
+    with average.applied():
+        torch.testing.assert_close(model.weight.detach(), expected)
+    torch.testing.assert_close(model.weight.detach(), trained, atol=0, rtol=0)
+    nothing = AverageWeights(model, 0.0)
+    nothing.update(1)
+    with nothing.applied():
+        torch.testing.assert_close(model.weight.detach(), trained, atol=0, rtol=0)
+
+
+@pytest.mark.slow
+def test_a_run_of_averaged_weights_resumes_to_the_same_best_model(
+    data: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    flags = ["--ema_decay", "0.9", "--eval_steps", "4", "--save_steps", "2"]
+    flags += ["--cache_dir", str(tmp_path / "cache")]
+    assert tiny_run(tmp_path / "whole", data, *flags, "--max_steps", "4") == 0
+    assert tiny_run(tmp_path / "broken", data, *flags, "--max_steps", "2") == 0
+    resume = ["--resume_from_checkpoint", "auto", "--max_steps", "4"]
+    assert tiny_run(tmp_path / "broken", data, *flags, *resume) == 0
+    best = load_file(tmp_path / "whole" / "best" / "model.safetensors")
+    whole, resumed = (
+        load_file(tmp_path / name / "checkpoint-4" / "averaged.safetensors")
+        for name in ("whole", "broken")
+    )
+    for name, value in whole.items():
+        torch.testing.assert_close(value, resumed[name], atol=0, rtol=0)
+        torch.testing.assert_close(value, best[name], atol=0, rtol=0)
+    assert any(
+        not torch.equal(one, best[name]) for name, one in weights(tmp_path / "whole").items()
+    )
 
 
 RANK_ONE = """

@@ -2,8 +2,9 @@
 
 `checkpoint-N/` is the model as a folder that loads on its own, beside it the optimizer, the random
 states of each process, the run's own state (`trainer_state.json`) and its identity (`run.json`).
-The weights are there once. With adapters the training goes on from the run's start and the trained
-weights, which are in `trained.safetensors`. A checkpoint of another run is refused.
+The weights are there once; an average of them is `averaged.safetensors`. With adapters the training
+goes on from the run's start and the trained weights, which are in `trained.safetensors`. A
+checkpoint of another run is refused.
 """
 
 from __future__ import annotations

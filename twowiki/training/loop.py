@@ -103,13 +103,19 @@ def broadcast(accelerator: Any, value: Any) -> Any:
 
 
 def gather_predictions(predicted: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Return the pairs of all processes, in the keys' order; a key that several have counts once.
+    """Return the pairs of all processes on the main one, and on the others nothing.
 
-    All processes call this.
+    They are in the keys' order; a key that several have counts once. All processes call this.
     """
-    from accelerate.utils import gather_object
+    from torch import distributed
 
-    return dict(sorted(dict(gather_object(list(predicted))).items()))
+    own = dict(predicted)
+    if distributed.is_available() and distributed.is_initialized():
+        main = distributed.get_rank() == 0
+        parts: list[Any] | None = [None] * distributed.get_world_size() if main else None
+        distributed.gather_object(own, parts)
+        own = {key: value for part in parts or () for key, value in part.items()}
+    return dict(sorted(own.items()))
 
 
 def make_optimizer(model: Any, config: TrainingSettings) -> Any:

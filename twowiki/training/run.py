@@ -23,6 +23,7 @@ from twowiki.training.settings import TrainingSettings
 from twowiki.training.task import Task, make_task
 
 if TYPE_CHECKING:
+    from twowiki.training.averaging import AverageWeights
     from twowiki.training.epoch_plan import EpochPlan
     from twowiki.training.loaders import StepLoader
     from twowiki.training.steps import Learner
@@ -41,6 +42,7 @@ class Run(NamedTuple):
     train_loader: StepLoader
     eval_loader: Any
     learner: Learner
+    average: AverageWeights
     state: RunState
     record: dict[str, Any]  # the run's id and identity, and the examples and parts of a step
     weights: int
@@ -52,6 +54,11 @@ class Run(NamedTuple):
         """The run's folder."""
         return Path(self.config.output_dir)
 
+    def save_whole(self, model: Any, folder: Path) -> None:
+        """Save a plain model as a checkpoint has it: with the average of its weights beside it."""
+        self.task.save(model, folder)
+        self.average.save(folder)
+
     def show(self, lines: Sequence[str]) -> None:
         """Print lines on the main process, at once."""
         run_log.print_lines(self.accelerator, lines)
@@ -61,7 +68,7 @@ def start(config: TrainingSettings) -> Run:
     """Prepare data, model, optimizer and processes, and load the checkpoint to continue from."""
     from accelerate.utils import set_seed
 
-    from twowiki.training import steps
+    from twowiki.training import averaging, steps
 
     check_launch(config)
     checkpoint = checkpoints.find_checkpoint(config)
@@ -107,11 +114,13 @@ def start(config: TrainingSettings) -> Run:
         late=accelerator.device.type == "cuda",
     )  # fmt: skip
     steps.share_weights(accelerator, model)
+    average = averaging.AverageWeights(plain, config.ema_decay)
     if checkpoint:
         resume(accelerator, model, state, checkpoint)
+        average.load(checkpoint)
     return Run(
-        config, task, accelerator, model, optimizer, train_loader, eval_loader, learner, state,
-        record, weights, counts, run_log.Pace(state),
+        config, task, accelerator, model, optimizer, train_loader, eval_loader, learner, average,
+        state, record, weights, counts, run_log.Pace(state),
     )  # fmt: skip
 
 

@@ -78,6 +78,9 @@ class TrainingSettings:
         50, "steps of linear warmup; below 1 = share of all steps; not for halving", minimum=0
     )
     max_grad_norm: float = _optimization(5.0, "largest gradient norm; 0 = no limit", minimum=0)
+    ema_decay: float = _optimization(
+        0.0, "decay of averaged weights, which are evaluated and kept; 0 = none", minimum=0, below=1
+    )
     train_sampling_strategy: str = _optimization(
         "group_by_length", "how batches are drawn", choices=("group_by_length", "random")
     )
