@@ -17,14 +17,18 @@ from urllib.request import urlopen
 import pytest
 
 from tests.browser import Browser
+from tests.joint_files import write_lines
 from tests.small_model import examples, model_and_windows, setting
+from twowiki.cli.main import main
 from twowiki.data.schema import Paragraph
 from twowiki.errors import DataError
 from twowiki.pages.answer import (
     read_paragraphs,
     render_answer,
     render_answer_graph,
+    render_message,
     render_paragraphs,
+    render_science_answer,
     triple_rows,
 )
 from twowiki.pages.limits import LimitedBody
@@ -99,6 +103,11 @@ def test_answers_are_shown_escaped() -> None:
     assert triple_rows(PREDICTION) == [["Dessa", "place of birth", "Brin<moor", 0.875]]
     nothing = {**PREDICTION, "answer": "", "sp": [], "triples": [], "sentences": []}
     assert "No sentence was found" in render_answer(paragraphs, nothing)
+    assert "score 0.71" in render_answer(paragraphs, {**PREDICTION, "answer_score": 0.714})
+    assert "&lt;b&gt;" in render_message("<b>")
+    science = render_science_answer({"answer": "<i>", "sentences": ["A cell is <small>."]})
+    assert "&lt;i&gt;" in science
+    assert "1 sentence that" in science
     assert "no triples" in render_answer_graph(nothing)
 
 
@@ -133,6 +142,10 @@ def test_without_a_model_it_says_what_to_do(tmp_path: Path) -> None:
     assert "holds no saved model" in other
 
 
+ASKED = examples()[4]
+TEXT = render_paragraphs(ASKED.context)
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the running demo."""
@@ -142,13 +155,19 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     model.save_pretrained(folder / "model")
     assert model.answer_tokenizer is not None
     model.answer_tokenizer.save_pretrained(folder / "model")
+    corpus = [{"id": str(number), "title": one.title, "text": " ".join(one.sentences)}
+              for number, one in enumerate(ASKED.context)]  # fmt: skip
+    write_lines(folder / "corpus.jsonl", corpus)
+    assert main(["index", str(folder / "corpus.jsonl"), str(folder / "index")]) == 0
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with open(folder / "log", "w") as log:
         process = subprocess.Popen(
             [sys.executable, str(APP), "--port", str(port)],
-            env=environment(TWOWIKI_MODEL=str(folder / "model")),
+            env=environment(
+                TWOWIKI_MODEL=str(folder / "model"), TWOWIKI_INDEX=str(folder / "index")
+            ),
             stdout=log,
             stderr=log,
             cwd=folder,
@@ -166,10 +185,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         finally:
             process.terminate()
             process.wait(30)
-
-
-ASKED = examples()[4]
-TEXT = render_paragraphs(ASKED.context)
 
 
 @pytest.mark.slow
@@ -311,8 +326,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     one.close()
 
 
-def answered(browser: Browser) -> Any:
-    return browser.evaluate("!!document.querySelector('#sentences .paragraph')")
+def pane(browser: Browser, name: str = "sentences") -> str:
+    """What a pane shows."""
+    return str(browser.evaluate(f"document.querySelector('#{name}')?.innerText || ''"))
 
 
 def open_demo(browser: Browser, served: str, width: int, *, dark: bool = False) -> None:
@@ -323,23 +339,55 @@ def open_demo(browser: Browser, served: str, width: int, *, dark: bool = False) 
     browser.until(lambda: browser.evaluate("!!document.querySelector('#question textarea')"))
 
 
+def write_into(browser: Browser, field: str, text: str) -> None:
+    """Replace what a field holds."""
+    browser.evaluate(
+        f"(() => {{ const one = document.querySelector('#{field} textarea'); one.focus(); "
+        "one.select(); })()"
+    )
+    if text:
+        browser.type(text)
+    else:
+        browser.evaluate("document.execCommand('delete')")
+
+
+def open_tab(browser: Browser, name: str) -> None:
+    browser.evaluate(
+        "Array.from(document.querySelectorAll('button[role=tab]')).find((one) => "
+        f"one.textContent.includes({name!r})).click()"
+    )
+
+
+@pytest.mark.slow
+def test_it_opens_with_an_example_answered(browser: Browser, served: str) -> None:
+    open_demo(browser, served, 1400)
+    browser.until(lambda: "score" in pane(browser))
+    first = browser.evaluate("document.querySelector('#question textarea').value")
+    assert first == browser.evaluate("document.querySelector('#example-0').innerText")
+    assert browser.evaluate("document.querySelectorAll('#sentences .paragraph').length") > 0
+    labels = browser.evaluate(
+        "Array.from(document.querySelectorAll('label > span')).map((one) => one.textContent.trim())"
+    )
+    assert {"Question", "Paragraphs"} <= set(labels)
+
+
 @pytest.mark.slow
 def test_a_question_is_asked_by_keyboard_alone(browser: Browser, served: str) -> None:
-    open_demo(browser, served, 1200)
+    open_demo(browser, served, 1400)
     in_question = "!!document.activeElement.closest('#question')"
     for _ in range(30):
         browser.press("Tab")
         if browser.evaluate(in_question):
             break
     assert browser.evaluate(in_question)
-    browser.type(ASKED.question)
+    write_into(browser, "question", ASKED.question)
     browser.press("Tab")
     assert browser.evaluate("!!document.activeElement.closest('#paragraphs')")
-    browser.type(TEXT)
+    write_into(browser, "paragraphs", TEXT)
     browser.tab_to("answer", most=5)
     assert browser.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     browser.press("Enter")
-    browser.until(lambda: answered(browser))
+    browser.until(lambda: ASKED.context[0].title in pane(browser))
     assert [text for text in browser.console if "Uncaught" in text or "Error" in text] == []
     host = served.split("/")[2]
     strangers = [url for url in browser.requests if f"//{host}/" not in url and "://" in url]
@@ -348,14 +396,42 @@ def test_a_question_is_asked_by_keyboard_alone(browser: Browser, served: str) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_it_fits_a_telephone(browser: Browser, served: str, dark: bool) -> None:
+def test_it_fits_a_telephone_and_an_example_asks(browser: Browser, served: str, dark: bool) -> None:
     open_demo(browser, served, 400, dark=dark)
     assert browser.overflow() == 0
+    before = pane(browser)
     browser.tab_to("example-2", most=40)
     browser.press("Enter")
-    browser.until(
-        lambda: browser.evaluate("document.querySelector('#paragraphs textarea').value.length") > 5
-    )
+    browser.until(lambda: pane(browser) not in (before, ""))
+    assert "score" in pane(browser)
+    assert browser.overflow() == 0
+
+
+@pytest.mark.slow
+def test_wrong_input_has_one_message(browser: Browser, served: str) -> None:
+    open_demo(browser, served, 1400)
+    write_into(browser, "paragraphs", "Title alone")
     browser.evaluate("document.querySelector('#answer').click()")
-    browser.until(lambda: answered(browser))
+    browser.until(lambda: "no text below" in pane(browser))
+    assert browser.evaluate("document.querySelectorAll('[role=alert]').length") == 1
+    assert pane(browser, "graph").strip() == ""
+    assert "Error" not in browser.evaluate("document.body.innerText")
+
+
+@pytest.mark.slow
+def test_a_corpus_is_asked(browser: Browser, served: str) -> None:
+    open_demo(browser, served, 1400)
+    open_tab(browser, "Corpus")
+    browser.until(lambda: browser.evaluate("!!document.querySelector('#corpus-question textarea')"))
+    write_into(browser, "corpus-question", ASKED.question)
+    browser.evaluate("document.querySelector('#corpus-answer').click()")
+    browser.until(lambda: "score" in pane(browser, "corpus-sentences"))
+    assert browser.evaluate("document.querySelectorAll('#corpus-sentences .paragraph').length") > 0
+
+
+@pytest.mark.slow
+def test_without_a_science_model_the_tab_says_what_to_do(browser: Browser, served: str) -> None:
+    open_demo(browser, served, 400)
+    open_tab(browser, "Science")
+    browser.until(lambda: "--arc-da" in pane(browser, "science"))
     assert browser.overflow() == 0

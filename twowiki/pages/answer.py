@@ -97,9 +97,28 @@ def render_answer(paragraphs: Sequence[Paragraph], prediction: Mapping[str, Any]
         .get_template("answer.html")
         .render(
             answer=answer,
+            score=prediction.get("answer_score"),
             is_supported=bool(found),
             context=list(mark_paragraphs(paragraphs, marks, answers, score_of)),
         )
+    )
+
+
+def render_message(text: str) -> str:
+    """Return HTML of a message in place of an answer."""
+    return page_templates().get_template("message.html").render(text=text)
+
+
+def render_science_answer(found: Mapping[str, Any]) -> str:
+    """Return HTML of a science answer, with the sentences that the model was shown.
+
+    Args:
+        found: what `predict` of a text model returned.
+    """
+    return (
+        page_templates()
+        .get_template("science.html")
+        .render(answer=found["answer"], sentences=found["sentences"])
     )
 
 
