@@ -83,7 +83,10 @@ MINE_COMMANDS = {
     "rules": ("mine:MineRulesCommand", "rules of two relations, with support and confidence"),
     "templates": ("mine:MineTemplatesCommand", "forms of comparison questions, counted"),
 }
-ABOUT = "2WikiMultiHopQA and ARC-DA: data, metrics, models, generation."
+ABOUT = (
+    "2WikiMultiHopQA and ARC-DA: data, metrics, models, generation.\n"
+    "Models are trained with `python -m twowiki.train` or `accelerate launch -m twowiki.train`."
+)
 # words that are no command of their own -> (what follows them, its help)
 COMMAND_GROUPS = {
     "mine": (MINE_COMMANDS, "Proposals for new questions."),
