@@ -208,6 +208,11 @@ def test_folder_parent_and_zip(tmp_path: Path) -> None:
     assert [row["question_id"] for row in rows] == list(read_gold_questions(RELEASE, split="dev"))
 
 
+def test_the_first_word_of_one_file_tells_its_split(tmp_path: Path) -> None:
+    path = shutil.copy(RELEASE / "test.jsonl", tmp_path / "test_sample_100.jsonl")
+    assert list(find_files(path)) == ["test"]
+
+
 def test_what_lies_beside_is_left_alone(tmp_path: Path) -> None:
     shutil.copytree(RELEASE, tmp_path, dirs_exist_ok=True)
     for name in ("dev_predictions.jsonl", "test_sample_100.jsonl", ".dev.jsonl", "notes.json"):

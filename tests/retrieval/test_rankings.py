@@ -14,6 +14,7 @@ from twowiki.data.schema import parse_record, to_row
 from twowiki.errors import DataError
 from twowiki.retrieval import build_corpus, build_qrels, score_rankings
 from twowiki.retrieval.corpus import join_sentences
+from twowiki.retrieval.rankings import read_rankings
 
 LAKE = ["Lake Oru", ["It is deep.", " It is cold."]]
 EDITED = ["Lake Oru", ["It is deep.", " It is warm."]]
@@ -162,6 +163,17 @@ def test_forms_of_rankings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
          for name in ("q0", "q1")],
         [{"id": name, "ctxs": [{"title": one, "text": "It is."} for one in titles]}
          for name in ("q0", "q1")],
+        [{"id": name, "output": {"retrieval_result": [{"contents": f"{one}\nIt is."}
+                                                      for one in titles], "pred": "x"}}
+         for name in ("q0", "q1")],
+        [{"id": name, "docs": [f"{one}\nIt is." for one in titles], "doc_scores": [2, 1]}
+         for name in ("q0", "q1")],
+        [{"id": name, "hits": [{"document": {"title": one, "contents": "It is."}, "score": 1}
+                               for one in titles]} for name in ("q0", "q1")],
+        [{"id": name, "retrieved_docs": [{"page_content": "It is.", "metadata": {"title": one}}
+                                         for one in titles]} for name in ("q0", "q1")],
+        {name: {"titles": titles, "paras": ["It is.", "It was."]} for name in ("q0", "q1")},
+        {name: [[one, 1.5] for one in titles] for name in ("q0", "q1")},
     ]  # fmt: skip
     for form in forms:
         assert main(["retrieval", str(write(tmp_path / "r.json", form)), path]) == 0
@@ -171,5 +183,19 @@ def test_forms_of_rankings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert main(["retrieval", str(tmp_path / "r.jsonl"), path]) == 0
     for bad in ([{"titles": titles}], [{"id": "q0"}], {"q0": "Tavik Orrel"}, {"q0": [1]}):
         assert main(["retrieval", str(write(tmp_path / "r.json", bad)), path]) == 2
+    for line in ("q0 d7 0.5\n", "q0\tQ0\td7\n"):
+        (tmp_path / "r.txt").write_text(line)
+        assert main(["retrieval", str(tmp_path / "r.txt"), path, "--corpus", path]) == 2
     (tmp_path / "r.txt").write_text("what is this\n")
     assert main(["retrieval", str(tmp_path / "r.txt"), path, "--corpus", path]) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["q Q0 d9 1 2.5 run\nq Q0 d1 2 1.5 run\n", "q\tQ0\td9\t1\t2.5\trun\nq\tQ0\td1\t2\t1.5\trun\n",
+     "q\td9\t1\t2.5\nq\td1\t2\t1.5\n", "q\td9\t1\nq\td1\t2\n"],
+)  # fmt: skip
+def test_lines_of_document_ids(text: str, tmp_path: Path) -> None:
+    for name in ("run.tsv", "run.txt", "run.trec"):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        assert read_rankings(tmp_path / name)["q"].ids == ["d9", "d1"]

@@ -29,6 +29,7 @@ from twowiki.data.splits import (
     located,
     split_named,
     split_of,
+    split_of_file,
 )
 from twowiki.errors import DataError
 from twowiki.io.archives import is_zip
@@ -152,7 +153,7 @@ def find_question_splits(
 
     Args:
         source: a folder (the release's, one that holds it or its zip, an exported data set), a
-            zip, one file (its name tells the split, else it is `train`), or a mapping of split to
+            zip, one file (its name tells the split, by `split_of_file`), or a mapping of split to
             file or files.
         whole_zips: name a zip itself instead of its member that holds the split.
 
@@ -175,7 +176,7 @@ def find_question_splits(
     place = os.fspath(source)
     if os.path.isfile(place) and not is_zip(place):
         named = split_of(place, ARC_DA)
-        return {named.split if named else "train": [place]}
+        return {named.split if named else split_of_file(place): [place]}
     folders: dict[str, list[str]] = {}
     names = files_below(place)
     for name in names:

@@ -33,7 +33,9 @@ EXPECTED = (
     'The official form is {"answer": {"ID": "text"}, "sp": {"ID": [["title", 0]]}, "evidence": '
     '{"ID": [["subject", "relation", "object"]]}}; rows are {"id": "ID", "answer": "text", '
     '"supporting_facts": [{"title": "title", "sent_id": 0}], "evidences": [{"subject": "s", '
-    '"relation": "r", "object": "o"}]}, with null for a part that your system leaves out'
+    '"relation": "r", "object": "o"}]}, with null for a part that your system leaves out. '
+    "Outputs of language models, and files of other tools, are read with --from-llm "
+    "(twowiki.read_llm_outputs)"
 )
 
 PredictionSource = str | PathLike[str] | Mapping[str, Any] | Iterable[Any]

@@ -1,11 +1,12 @@
 """Rankings of paragraphs for each question, as retrievers write them, and with their texts.
 
 In: JSON `{id: [title, ...]}` or `{id: {document: score}}`; JSON lines of an id and a list
-(`paragraphs`, `titles`, `retrieved`, `ctxs`, ...), whose entries are titles or objects with a
-title, and perhaps a text, sentences and an id; or a TREC run of document ids. A corpus adds what a
-ranking lacks. Out: a `Ranking` by question id, best first. Scores are ordered as `trec_eval` does:
-by score, then by id from z to a. Other formats, and documents that are not in the corpus, are
-refused.
+(`paragraphs`, `titles`, `retrieved`, `ctxs`, FlashRAG's `output.retrieval_result`, ...), whose
+entries are titles, titles with a score, texts whose first line is the title (HippoRAG), or objects
+with a title, and perhaps a text, sentences and an id; or lines of document ids: a TREC run, or
+question, document and rank (ColBERT). A corpus adds what a ranking lacks. Out: a `Ranking` by
+question id, best first. Scores are ordered as `trec_eval` does: by score, then by id from z to a.
+Other formats, and documents that are not in the corpus, are refused.
 """
 
 from __future__ import annotations
@@ -20,16 +21,24 @@ import numpy as np
 
 from twowiki.data.schema import Example, Paragraph
 from twowiki.errors import DataError
-from twowiki.io.records import read_records, read_values
+from twowiki.io.records import read_lines, read_records, read_values
 from twowiki.metric.blame import Ranked
 from twowiki.retrieval.corpus import Document
 from twowiki.retrieval.paragraphs import ParagraphCorpus, document_of_record
 
 _LIST_NAMES = (
     *("paragraphs", "titles", "ranked", "retrieved", "documents", "results", "hits"),
-    *("retrieval_result", "ctxs", "docs"),
+    *("retrieval_result", "ctxs", "docs", "retrieved_titles", "retrieved_docs", "passages"),
+    *("retrieved_documents", "retrieved_passages", "contexts", "ranking", "ranked_list", "top_k"),
+    *("search_results", "candidates"),
+)
+_HOLDERS = ("output", "retrieval", "document", "metadata")
+_DOCUMENT_IDS = ("_id", "docid", "doc_id", "document_id", "corpus_id", "pid", "id")
+_LINES_OF_IDS = re.compile(
+    r"\S+[ \t]+\S+[ \t]+(?:\d+(?:[ \t]+[-\d.eE+]+)?|\S+[ \t]+\d+[ \t]+[-\d.eE+]+(?:[ \t].*)?)\s*"
 )
 _IDS = ("_id", "id", "qid", "query_id", "question_id")
+_TABLE = re.compile(r"\.tsv$", re.IGNORECASE)
 _LINES = re.compile(r"\.(?:jsonl|ndjson)(?:\.(?:gz|bz2|xz))?$", re.IGNORECASE)
 _FORMAT = (
     'Write {"id": "...", "titles": ["best", "next", ...]} per line, {"ID": ["best", ...]}, or a '
@@ -78,7 +87,12 @@ def read_rankings(
         if _LINES.search(str(path)):
             rankings = _of_records(record for _, record in read_records(path))
             return rankings if corpus is None else _completed(rankings, corpus, path)
-        values, _ = read_values(path, text_lines=True)
+        if _TABLE.search(str(path)) and _LINES_OF_IDS.fullmatch(
+            "".join((lines := read_lines(path))[:1])
+        ):
+            values: Any = lines  # no table with a head
+        else:
+            values, _ = read_values(path, text_lines=True)
         if isinstance(values, Mapping):
             rankings = {name: _ranking(found, name) for name, found in values.items()}
         elif values and isinstance(values[0], str):
@@ -129,44 +143,68 @@ def _of_records(records: Iterable[Any]) -> dict[str, Ranking]:
         name = next((one for one in names if one is not None), None)
         if not isinstance(name, str):
             raise DataError("a ranking without an id", record=f"number {number}", remedy=_FORMAT)
-        found = next((record[key] for key in _LIST_NAMES if key in record), None)
-        rankings[name] = _ranking(found, name)
+        rankings[name] = _ranking(_listed(record), name)
     return rankings
+
+
+def _listed(record: Mapping[str, Any]) -> Any:
+    """Return the list of a record, its own or that of an object in it."""
+    inner = (record[key] for key in _HOLDERS if isinstance(record.get(key), Mapping))
+    return next((one[key] for one in (record, *inner) for key in _LIST_NAMES if key in one), None)
 
 
 def _ranking(found: Any, name: str) -> Ranking:
     if isinstance(found, Mapping) and all(type(one) in (int, float) for one in found.values()):
         return Ranking(_by_score({key: float(np.float32(one)) for key, one in found.items()}))
+    found = _listed(found) if isinstance(found, Mapping) else found
     entries = found if isinstance(found, list) else [None]
     documents = [document for entry in entries if (document := _document(entry)) is not None]
     if len(documents) < len(entries):
         raise DataError("the ranking is not a list of titles", record=name, remedy=_FORMAT)
-    complete = not any(isinstance(entry, str) for entry in entries)
-    return Ranking(tuple(documents), complete and all(one.starts for one in documents))
+    return Ranking(tuple(documents), all(one.starts for one in documents))
 
 
 def _document(entry: Any) -> Document | None:
     """Return the document of a ranking's entry; None if it is no title and has none."""
+    if isinstance(entry, list) and len(entry) == 2 and type(entry[1]) in (int, float):
+        entry = entry[0]  # with its score
     if isinstance(entry, str):
-        return Document("", entry, "")
+        is_text = "\n" in entry.strip()  # its first line is the title
+        return document_of_record({"contents": entry}) if is_text else Document("", entry, "")
     if not isinstance(entry, Mapping):
         return None
+    held = (entry[name] for name in _HOLDERS if isinstance(entry.get(name), Mapping))
+    record = {name: value for one in (*held, entry) for name, value in one.items()}
+    if isinstance(text := record.pop("page_content", None), str):
+        record.setdefault("text", text)
     try:
-        return document_of_record(entry)
+        return document_of_record(record)
     except DataError:
-        title, name = entry.get("title"), entry.get("_id", entry.get("docid", ""))
-        return Document(str(name), title, "") if isinstance(title, str) else None
+        title = record.get("title")
+        names = (record[name] for name in _DOCUMENT_IDS if record.get(name) is not None)
+        name = next(names, None)
+        if not isinstance(title, str) and not isinstance(name, str | int):
+            return None
+        return Document("" if name is None else str(name), title or "", "")
 
 
 def _of_run(lines: Iterable[str]) -> dict[str, Ranking]:
-    """Read `query Q0 document rank score tag` lines; scores are single floats, as there."""
+    """Read lines of `query Q0 document rank score tag`, or of `query document rank [score]`.
+
+    Scores are single floats, as there; without them the ranks count.
+    """
     found: dict[str, dict[str, float]] = {}
     for number, line in enumerate(lines, 1):
         parts = line.split()
         if not parts:
             continue
         try:
-            name, document, score = parts[0], parts[2], float(np.float32(parts[4]))
+            short = len(parts) in (3, 4)
+            if short and not parts[2].isdigit():
+                raise ValueError(parts[2])
+            name, document = parts[0], parts[1 if short else 2]
+            number_of = parts[4] if not short else parts[3] if len(parts) == 4 else f"-{parts[2]}"
+            score = float(np.float32(number_of))
         except (IndexError, ValueError):
             raise DataError(f"line {number} is not a line of a TREC run", remedy=_FORMAT) from None
         ranked = found.setdefault(name, {})
