@@ -9,6 +9,7 @@ apply, its answer is "".
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -201,18 +202,23 @@ def measure_shortcuts(
     for example in examples:
         for name, text in shortcut_answers(example).items():
             answers[name].append(text)
+    golds = [normalize_answer(example.answer or "") for example in examples]
     ledger: dict[str, Any] = {}
     for name, texts in {**answers, **learned}.items():
-        rows = {}
-        for kind in _KINDS:
-            pairs = [(text, one.answer or "") for text, one in zip(texts, examples, strict=False)
-                     if one.type == kind and text]  # fmt: skip
-            if pairs:
-                right = sum(
-                    normalize_answer(text) == normalize_answer(gold) for text, gold in pairs
-                )
-                rows[kind] = {"answered": len(pairs), "right": round(100 * right / len(pairs), 2)}
-        ledger[name] = rows
+        answered: Counter[str | None] = Counter()
+        right: Counter[str | None] = Counter()
+        for text, one, gold in zip(texts, examples, golds, strict=False):
+            if text:
+                answered[one.type] += 1
+                right[one.type] += normalize_answer(text) == gold
+        ledger[name] = {
+            kind: {
+                "answered": answered[kind],
+                "right": round(100 * right[kind] / answered[kind], 2),
+            }
+            for kind in _KINDS
+            if answered[kind]
+        }
     return {"shortcuts": ledger, "certificate": _certificate(ledger)}
 
 

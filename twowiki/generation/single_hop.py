@@ -15,8 +15,10 @@ import hashlib
 import json
 import math
 import re
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -69,27 +71,84 @@ def fold_of(key: str) -> int:
 
 
 class _NaiveBayes:
-    """How often each feature belongs to wrong and right candidates, by fold and in all."""
+    """How often each feature belongs to wrong and right candidates, by fold and in all.
+
+    Features are numbered in the order in which they come.
+    """
 
     def __init__(self) -> None:
-        self._counts: dict[str, list[list[int]]] = {}
+        self._numbers: dict[str, int] = {}
+        self._counts: list[list[int]] = []  # by feature: wrong and right ones of each fold, of all
+        self._odds: dict[int, float] = {}
 
-    def add(self, features: Sequence[str], right: bool, fold: int) -> None:
+    def add(self, features: Sequence[str], right: bool, fold: int) -> list[int]:
+        """Count the features of a candidate; return their numbers."""
+        numbers, counts = self._numbers, self._counts
+        found = []
         for feature in features:
-            row = self._counts.get(feature)
-            if row is None:
-                row = self._counts[feature] = [[0, 0] for _ in range(FOLDS + 1)]
-            row[fold][right] += 1
-            row[FOLDS][right] += 1
+            number = numbers.get(feature)
+            if number is None:
+                number = numbers[feature] = len(counts)
+                counts.append([0] * (2 * FOLDS + 2))
+            row = counts[number]
+            row[2 * fold + right] += 1
+            row[2 * FOLDS + right] += 1
+            found.append(number)
+        return found
 
-    def odds(self, features: Sequence[str], fold: int) -> float:
+    def odds(self, features: Sequence[int], fold: int) -> float:
         """Return the mean log odds of features, as the other folds have them."""
-        total = 0.0
+        known, total = self._odds, 0.0
         for feature in features:
-            row = self._counts[feature]
-            wrong, right = row[FOLDS][0] - row[fold][0], row[FOLDS][1] - row[fold][1]
-            total += math.log((right + 0.1) / (wrong + 2.0))
+            key = feature * FOLDS + fold
+            value = known.get(key)
+            if value is None:
+                row = self._counts[feature]
+                wrong, right = row[-2] - row[2 * fold], row[-1] - row[2 * fold + 1]
+                value = known[key] = math.log((right + 0.1) / (wrong + 2.0))
+            total += value
         return round(total / len(features), 6)
+
+
+class _Candidates:
+    """The candidates of every question: their texts and features by number."""
+
+    def __init__(self) -> None:
+        self.learner = _NaiveBayes()
+        self._texts: dict[str, int] = {}
+        self._normalized: list[str] = []
+        self._said, self._sizes, self._features = array("I"), array("B"), array("I")
+        self._ends = array("Q")
+
+    def add(self, candidates: Iterable[_Candidate], answer: str, fold: int) -> None:
+        """Learn from the candidates of the next question."""
+        right = normalize_answer(answer)
+        for text, features in candidates:
+            number = self._texts.setdefault(text, len(self._normalized))
+            if number == len(self._normalized):
+                self._normalized.append(normalize_answer(text))
+            self._said.append(number)
+            self._sizes.append(len(features))
+            self._features.extend(
+                self.learner.add(features, self._normalized[number] == right, fold)
+            )
+        self._ends.append(len(self._said))
+
+    def answers(self, folds: Sequence[int]) -> list[str]:
+        """Return each question's best candidate, the first of equals; "" where there is none."""
+        texts = list(self._texts)
+        found, start, first = [], 0, 0
+        for fold, end in zip(folds, self._ends, strict=True):
+            best, text = -math.inf, ""
+            for place in range(start, end):
+                last = first + self._sizes[place]
+                odds = self.learner.odds(self._features[first:last], fold)
+                if odds > best:
+                    best, text = odds, texts[self._said[place]]
+                first = last
+            start = end
+            found.append(text)
+        return found
 
 
 def _learned_answers(
@@ -100,22 +159,12 @@ def _learned_answers(
     Args:
         gold: the gold answers.
         folds: the fold of each question.
-        candidates: returns the candidates of a question by its position; called twice for each.
+        candidates: returns the candidates of a question by its position.
     """
-    learner = _NaiveBayes()
+    known = _Candidates()
     for number, (answer, fold) in enumerate(zip(gold, folds, strict=True)):
-        normalized = normalize_answer(answer)
-        for candidate in candidates(number):
-            right = normalize_answer(candidate.text) == normalized
-            learner.add(candidate.features, right, fold)
-    answers = []
-    for number, fold in enumerate(folds):
-        scored = [
-            (learner.odds(candidate.features, fold), -place, candidate.text)
-            for place, candidate in enumerate(candidates(number))
-        ]
-        answers.append(max(scored)[2] if scored else "")
-    return answers
+        known.add(candidates(number), answer, fold)
+    return known.answers(folds)
 
 
 def _question_form(question: str) -> str:
@@ -172,6 +221,17 @@ def best_paragraphs(samples: Sequence[QuestionInContext]) -> list[Paragraph]:
     return [sample.context[_best_paragraph(sample, rarity)] for sample in samples]
 
 
+@lru_cache(maxsize=1 << 16)
+def _mentions(sentence: str, names: re.Pattern[str]) -> tuple[tuple[str, str, str, str], ...]:
+    """Return the dates and names in a sentence: kind, text, folded text, the two words before."""
+    return tuple(
+        (kind, match[0], match[0].casefold(),
+         " ".join(sentence[: match.start()].split()[-2:]).casefold())
+        for kind, pattern in (("date", DATE), ("name", names))
+        for match in pattern.finditer(sentence)
+    )  # fmt: skip
+
+
 def _lexical_candidates(question: str, paragraph: Paragraph) -> Iterator[_Candidate]:
     form = _question_form(question)
     for text in ("yes", "no"):
@@ -185,17 +245,14 @@ def _lexical_candidates(question: str, paragraph: Paragraph) -> Iterator[_Candid
         )
     folded = question.casefold()
     for number, sentence in enumerate(paragraph.sentences[:8]):
-        for kind, pattern in (("date", DATE), ("name", _NAME)):
-            for match in pattern.finditer(sentence):
-                before = sentence[: match.start()].split()[-2:]
-                known = f"kind={kind} asked={match.group().casefold() in folded}"
-                last = (before[-1] if before else "^").casefold()
-                pairing = " ".join(before).casefold()
-                yield _Candidate(
-                    match.group(),
-                    (known, f"{form}|{known}", f"{form}|{kind}|{last}", f"{kind}|{pairing}",
-                     f"{form}|{kind}|sentence {min(number, 2)}"),
-                )  # fmt: skip
+        for kind, text, own, pairing in _mentions(sentence, _NAME):
+            known = f"kind={kind} asked={own in folded}"
+            last = pairing.rpartition(" ")[2] or "^"
+            yield _Candidate(
+                text,
+                (known, f"{form}|{known}", f"{form}|{kind}|{last}", f"{kind}|{pairing}",
+                 f"{form}|{kind}|sentence {min(number, 2)}"),
+            )  # fmt: skip
 
 
 def lexical_scores(samples: Sequence[QuestionInContext], seed: str) -> dict[str, float]:
@@ -295,14 +352,12 @@ def _from_paragraphs(example: Example) -> Iterator[_Candidate]:
     for title, sentences in example.context:
         own = f"title asked {bare_title(title).casefold() in folded}"
         for number, sentence in enumerate(sentences[:6]):
-            for kind, pattern in (("date", DATE), ("name", _ANY_NAME)):
-                for match in pattern.finditer(sentence):
-                    before = " ".join(sentence[: match.start()].split()[-2:]).casefold()
-                    known = f"{kind} asked {match.group().casefold() in folded}"
-                    yield _Candidate(match.group(), (
-                        f"{form}|{known}|{own}", f"{form}|{kind}|{before}",
-                        f"{known}|{before}|{own}", f"{form}|{kind}|{min(number, 2)}|{own}",
-                    ))  # fmt: skip
+            for kind, text, name, before in _mentions(sentence, _ANY_NAME):
+                known = f"{kind} asked {name in folded}"
+                yield _Candidate(text, (
+                    f"{form}|{known}|{own}", f"{form}|{kind}|{before}",
+                    f"{known}|{before}|{own}", f"{form}|{kind}|{min(number, 2)}|{own}",
+                ))  # fmt: skip
 
 
 def _learned(

@@ -7,7 +7,7 @@ A form that was released in odd English has two wordings; the style selects one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -169,28 +169,47 @@ def plural_of(kind: str) -> str:
     return PLURALS.get(kind, "")
 
 
+class _Parsed(NamedTuple):
+    """A form's text: its start, each slot with the text after it, and the slots it needs."""
+
+    start: str
+    pieces: tuple[tuple[str, str], ...] | None
+    needed: tuple[str, ...]
+
+
+@lru_cache(maxsize=1 << 14)
+def _parse(text: str, slots: tuple[str, ...]) -> _Parsed:
+    """Parse a form's text; without pieces where it has a slot that is not known."""
+    # In one pass, so that a name that contains a slot's name is not changed.
+    start, *rest = text.split("#")
+    names = sorted(slots, key=len, reverse=True)
+    needed = tuple(slot for slot in slots if f"#{slot}" in text)
+    found = []
+    for piece in rest:
+        slot = next((name for name in names if piece.startswith(name)), None)
+        if slot is None:
+            return _Parsed(start, None, needed)
+        found.append((slot, piece[len(slot) :]))
+    return _Parsed(start, tuple(found), needed)
+
+
 def fill(form: Form, slots: Mapping[str, str], style: str) -> str | None:
     """Fill a form's slots; None where a slot that it needs is empty.
 
     Clean questions end in one question mark, contain no double space, and no noun before a name
     whose bracket ends in it.
     """
-    text = form.text
-    if any(f"#{slot}" in text and not value for slot, value in slots.items()):
+    start, pieces, needed = _parse(form.text, tuple(slots))
+    if pieces is None or any(not slots[slot] for slot in needed):
         return None
-    # In one pass, so that a name that contains a slot's name is not changed.
-    pieces = text.split("#")
-    filled = [pieces[0]]
-    names = sorted(slots, key=len, reverse=True)
-    for piece in pieces[1:]:
-        slot = next((name for name in names if piece.startswith(name)), None)
-        if slot is None:
-            return None
+    filled = [start]
+    for slot, after in pieces:
         name = slots[slot]
-        before, _, noun = filled[-1].rstrip().rpartition(" ")
-        if style != PAPER and noun and name.endswith((f"({noun})", f" {noun})")):
-            filled[-1] = f"{before} "  # "the director of X (film)", not "of film X (film)"
-        filled.append(name + piece[len(slot) :])
+        if style != PAPER and name.endswith(")"):
+            before, _, noun = filled[-1].rstrip().rpartition(" ")
+            if noun and name.endswith((f"({noun})", f" {noun})")):
+                filled[-1] = f"{before} "  # "the director of X (film)", not "of film X (film)"
+        filled.append(name + after)
     question = "".join(filled)
     if style == PAPER:
         return question

@@ -66,7 +66,7 @@ class TextWords:
     def find(self, wanted: Sequence[str]) -> list[tuple[int, int]]:
         """Return the first and the last word of every place that has the wanted words."""
         size, words = len(wanted), self.words
-        if not size:
+        if not size or wanted[0] not in words:
             return []
         return [
             (first, first + size - 1)
