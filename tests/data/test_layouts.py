@@ -168,6 +168,12 @@ def test_hipporags_samples_of_other_data_sets(fields: Record) -> None:
     assert (example.supporting_paragraphs, example.context[0].sentences) == ((0,), ("A poet.",))
 
 
+def test_a_record_without_an_id_is_named_by_its_own_fields() -> None:
+    bare = {name: LONGBENCH[name] for name in ("input", "context", "answers")}
+    with pytest.raises(DataError, match="no id.*LongBench's layout, has 'input', 'context'"):
+        parse_record(bare)
+
+
 def test_line_ends_and_hidden_gold_of_layouts() -> None:
     text = LONGBENCH["context"].replace("\n", "\r\n")
     assert parse_record({**LONGBENCH, "context": text}) == parse_record(LONGBENCH)

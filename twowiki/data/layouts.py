@@ -63,6 +63,10 @@ def as_release(raw: _Raw) -> _Raw:
     if layout is None:
         return raw
     record = {"supporting_facts": None, "evidences": None, **_READERS[layout](raw)}
+    if record["_id"] is None:
+        fields = ", ".join(map(repr, raw))
+        remedy = f"Give each record an 'id'; this one, of {layout}'s layout, has {fields}"
+        raise DataError("no id", field="id", remedy=remedy)
     if type(record["_id"]) is int:
         record["_id"] = str(record["_id"])
     return record
