@@ -31,32 +31,32 @@ OUTCOMES = (
     Category("all_right", "all right", "answer, sentences and triples are exactly right"),
     Category(
         "evidence_wrong",
-        "right answer and sentences, wrong evidence",
+        "right answer and support, wrong evidence",
         "only the triples are not exactly right",
     ),
     Category(
         "sentences_wrong",
-        "right answer and evidence, wrong sentences",
+        "right answer and evidence, wrong support",
         "only the sentences are not exactly right",
     ),
     Category(
         "answer_alone",
-        "right answer, wrong sentences and evidence",
+        "right answer, wrong support and evidence",
         "the answer is right, and neither the sentences nor the triples that lead to it are",
     ),
     Category(
         "answer_wrong",
-        "right sentences and evidence, wrong answer",
+        "right support and evidence, wrong answer",
         "the whole chain is right, and the answer does not follow from it",
     ),
     Category(
         "sentences_alone",
-        "right sentences, wrong answer and evidence",
+        "right support, wrong answer and evidence",
         "the right sentences were found and not used",
     ),
     Category(
         "evidence_alone",
-        "right evidence, wrong answer and sentences",
+        "right evidence, wrong answer and support",
         "the triples are right without their sentences and without the answer",
     ),
     Category("all_wrong", "all wrong", "answer, sentences and triples: none is exactly right"),
