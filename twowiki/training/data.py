@@ -20,6 +20,7 @@ from twowiki.data.sources import read_examples
 from twowiki.data.splits import find_splits, guess_config
 from twowiki.errors import DataError, existing_file
 from twowiki.io.files import sha256_of
+from twowiki.training.mixing import NO_MIX, Mix, check_leaks, mixed, parse_mix
 from twowiki.training.settings import MultihopSettings
 
 DOWNLOAD = "download"
@@ -38,6 +39,7 @@ class Source:
         limit: use the first of the examples; 0 = all.
         paragraphs: most paragraphs of an example, see `with_fewer_paragraphs`; 0 = all.
         copies: copies of each example, with other paragraphs.
+        mix: what is added to the examples.
     """
 
     name: str
@@ -47,11 +49,14 @@ class Source:
     limit: int = 0
     paragraphs: int = 0
     copies: int = 1
+    mix: Mix = NO_MIX
 
     def examples(self) -> Iterator[Example]:
         """Read the examples, streamed."""
         found = read_examples(self.files, self.config, self.split)
         found = islice(found, self.limit or None)
+        if self.mix != NO_MIX:
+            found = mixed(found, self.mix)
         if self.paragraphs:
             return with_fewer_paragraphs(found, self.paragraphs, self.copies)
         return found
@@ -68,6 +73,8 @@ class Source:
         parts = [*digests, self.split, self.config, str(self.limit)]
         if self.paragraphs:
             parts.append(f"{self.paragraphs} paragraphs, {self.copies} copies")
+        if self.mix != NO_MIX:
+            parts.append(self.mix.key())
         return hashlib.sha256("|".join(parts).encode()).hexdigest()
 
 
@@ -101,10 +108,17 @@ def with_fewer_paragraphs(
 
 
 def find_sources(config: MultihopSettings) -> tuple[Source, Source]:
-    """Return the training and the validation examples of a run."""
+    """Return the training and the validation examples of a run.
+
+    Raises:
+        DataError: data that are missing, or added questions about evaluated paragraphs.
+    """
     train, validation = _whole_sources(config)
     paragraphs, copies = config.train_paragraphs, config.train_copies
-    return replace(train, paragraphs=paragraphs, copies=copies), validation
+    mix = parse_mix(config.train_mix)
+    if mix.files:
+        check_leaks(mix.files, validation.examples())
+    return replace(train, paragraphs=paragraphs, copies=copies, mix=mix), validation
 
 
 def announce_world(config: MultihopSettings) -> list[str]:

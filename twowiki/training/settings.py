@@ -198,6 +198,9 @@ class MultihopSettings(TrainingSettings):
     train_copies: int = _data(
         1, "copies of a training example, each with other paragraphs of its own", minimum=1
     )
+    train_mix: list[str] = _data(  # noqa: RUF009
+        [], "added to training: renamed or renamed=N (copies with other names), files of questions"
+    )
     cache_dir: str = _data("", "folder for encoded examples; empty = in output_dir")
     score_parts: list[str] = argument(
         [],
