@@ -27,12 +27,7 @@ from twowiki.generation.contexts import Contexts, gold_tables, hits_table
 from twowiki.generation.depth import Chain, deep_samples, entities_of, find_deep_chains
 from twowiki.generation.drawing import Drawing
 from twowiki.generation.entities import Entities
-from twowiki.generation.listed import (
-    Candidates,
-    entities_of_lists,
-    find_listed,
-    listed_samples,
-)
+from twowiki.generation.listed import Candidates, entities_of_lists, find_listed, listed_samples
 from twowiki.generation.profiles import distances, profile_of
 from twowiki.generation.queries import CONTEXTS, WANTED, run_queries
 from twowiki.generation.ranking import FAR, NEAR, nearest_pages
@@ -46,12 +41,8 @@ from twowiki.generation.selection import (
     table_of_type,
 )
 from twowiki.generation.settings import GenerateConfig
-from twowiki.generation.single_hop import (
-    lexical_scores,
-    read_scores,
-    with_best_paragraph,
-    word_rarity,
-)
+from twowiki.generation.single_hop import with_best_paragraph, word_rarity
+from twowiki.generation.single_hop_encoder import probe_scores
 from twowiki.generation.splits import SampleSplits, assign_splits, paper_splits
 from twowiki.generation.tables import write_part
 from twowiki.io.files import replacing, write_json
@@ -258,19 +249,6 @@ def _find_distractors(run: GenerationRun, folder: Path, samples: list[GeneratedS
     return contexts
 
 
-def _single_hop_scores(
-    config: GenerateConfig, samples: list[QuestionInContext]
-) -> dict[str, float]:
-    """Score the samples by the single-hop reader of the settings."""
-    if config.probe == "lexical":
-        return lexical_scores(samples, config.seed)
-    if config.probe.startswith("file:"):
-        return read_scores(Path(config.probe.removeprefix("file:")), samples)
-    from twowiki.generation.single_hop_encoder import encoder_scores
-
-    return encoder_scores(samples, config.seed, config.probe)
-
-
 def _balance(config: GenerateConfig, path: Path, splits: SampleSplits) -> None:
     """Drop samples from the splits until no named shortcut is right, or wrong, too often."""
     signs: dict[str, dict[str, Signs]] = {kind: {} for kind in BALANCED}
@@ -296,7 +274,7 @@ def make_splits(run: GenerationRun) -> None:
     def make(folder: Path) -> Mapping[str, Any]:
         rarity = word_rarity(sample.question for sample in read_json_lines(path, QuestionInContext))
         samples = list(with_best_paragraph(read_json_lines(path, QuestionInContext), rarity))
-        scores = _single_hop_scores(config, samples)
+        scores = probe_scores(samples, config.seed, config.probe)
         if config.splits == "paper":
             splits = paper_splits(samples, scores, config.seed)
         else:

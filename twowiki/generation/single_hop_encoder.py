@@ -7,12 +7,20 @@ sample is not in, one paragraph at a time. Slow on a CPU; needs the `train` extr
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
 from twowiki.errors import DataError
 from twowiki.generation.samples import QuestionInContext
-from twowiki.generation.single_hop import FOLDS, best_paragraphs, fold_of, word_f1
+from twowiki.generation.single_hop import (
+    FOLDS,
+    best_paragraphs,
+    fold_of,
+    lexical_scores,
+    read_scores,
+    word_f1,
+)
 from twowiki.io.files import progress
 
 _CLOSED = "yes no "  # before the paragraph, so that these are spans too
@@ -34,6 +42,15 @@ class _Pair(NamedTuple):
     question: str
     text: str
     answer: str
+
+
+def probe_scores(samples: Sequence[QuestionInContext], seed: str, probe: str) -> dict[str, float]:
+    """Score samples by the reader of a setting: lexical, file:PATH, or an encoder's name."""
+    if probe == "lexical":
+        return lexical_scores(samples, seed)
+    if probe.startswith("file:"):
+        return read_scores(Path(probe.removeprefix("file:")), samples)
+    return encoder_scores(samples, seed, probe)
 
 
 def encoder_scores(
