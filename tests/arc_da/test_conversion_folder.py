@@ -52,6 +52,24 @@ def die_after(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     monkeypatch.setattr(Path, "replace", lambda path, target: counted(str(path), str(target)))
 
 
+@pytest.mark.parametrize(
+    ("stage", "name"), [("filter", "00_source.jsonl"), ("filter", "10_filtered.jsonl"),
+                        ("review-import", "60_decisions.csv")],
+)  # fmt: skip
+def test_a_file_that_no_stage_wrote_is_never_replaced(
+    stage: str, name: str, work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = work if stage == "review-import" else tmp_path / "new"
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text("mine")
+    if stage == "filter":
+        assert arc_da("filter", folder, "--arc", ARC) == 2
+    else:
+        assert imported(folder, edit(folder, KITES)) == 2
+    assert "exists, and no stage wrote it" in capsys.readouterr().err
+    assert (folder / name).read_text() == "mine"
+
+
 # --- one command at a time
 
 

@@ -17,10 +17,14 @@ from safetensors.torch import load_file, save_file
 
 from tests.hub.folders import data_folder
 from twowiki import load_model
+from twowiki.arc_da.conversion.workspace import Workspace
 from twowiki.cli.main import main
 from twowiki.errors import DataError
+from twowiki.io.journal import Journal
+from twowiki.io.ownership import MARK, OwnedFolder
+from twowiki.io.stages import MANIFEST, run_stage
 from twowiki.retrieval.corpora import SentenceCorpus
-from twowiki.retrieval.index import IndexSettings, SentenceIndex, build_index
+from twowiki.retrieval.index import IndexSettings, SentenceIndex, build_index, read_manifest
 
 SAVED = Path(__file__).parents[1] / "compat"
 WEIGHTS = "model.safetensors"
@@ -256,3 +260,21 @@ def test_damaged_tables_of_a_run_are_named(tmp_path: Path, capsys: pytest.Captur
     (tmp_path / "one" / "dev.json").write_text("{")
     assert main(["explain", "--run", str(tmp_path / "one"), "--against", str(table)]) == 2
     assert "unexpected" not in capsys.readouterr().err
+
+
+def test_deeply_nested_files_of_ours_are_damaged_files(tmp_path: Path) -> None:
+    deep = "[" * 100_000
+    for name in (MARK, MANIFEST, "manifest.json"):
+        (tmp_path / name).write_text(deep, encoding="utf-8")
+    with pytest.raises(DataError, match="is not a mark"):
+        OwnedFolder(tmp_path).mark()
+    with pytest.raises(DataError, match="is not the manifest of an index"):
+        read_manifest(tmp_path)
+    with pytest.raises(DataError, match=r"manifest\.json: is damaged"):
+        Workspace(tmp_path).manifest()
+    (tmp_path / "journal").write_text(deep + "\n", encoding="utf-8")
+    with pytest.raises(DataError, match="is not a journal"):
+        Journal(tmp_path / "journal", {}, key="part")
+    assert run_stage(tmp_path / "stage", "key", lambda folder: {"n": 1}, quiet=True) == {"n": 1}
+    (tmp_path / "stage" / MANIFEST).write_text(deep, encoding="utf-8")
+    assert run_stage(tmp_path / "stage", "key", lambda folder: {"n": 2}, quiet=True) == {"n": 2}

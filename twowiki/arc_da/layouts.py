@@ -51,7 +51,7 @@ def _unpacked(options: Any) -> Any:
         return options
     try:
         return json.loads(options)
-    except ValueError:
+    except (ValueError, RecursionError):
         return options
 
 

@@ -379,7 +379,7 @@ def _made_config(folder: Path) -> str | None:
     for name in (".twowiki.json", "report.json"):
         try:
             found.append(json.loads((folder / name).read_text("utf-8")))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             found.append(None)
     mark, report = (one if isinstance(one, dict) else {} for one in found)
     if mark.get("command") != "generate":

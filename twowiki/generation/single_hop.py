@@ -292,7 +292,7 @@ def read_scores(path: Path, samples: Sequence[QuestionInContext]) -> dict[str, f
             try:
                 row = json.loads(line)
                 scores[str(row["id"])] = float(row["f1"])
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise DataError(
                     "not a score", file=path, record=number, remedy='Write {"id": ..., "f1": ...}.'
                 ) from error

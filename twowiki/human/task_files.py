@@ -364,7 +364,7 @@ def _turk_answers(record: Mapping[str, Any], path: str, number: int) -> dict[str
     field = "Answer.taskAnswers"
     try:
         answers = json.loads(record.get(field) or "[]")
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         answers = None
     if not isinstance(answers, list) or not all(isinstance(entry, dict) for entry in answers):
         remedy = "Keep Mechanical Turk's results as they came"
@@ -414,7 +414,7 @@ def _decoded(value: Any) -> Any:
     if isinstance(value, str) and value[:1] in ("[", "{"):
         try:
             return json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return value
     return value
 

@@ -143,7 +143,7 @@ def _whole_lines(data: bytes) -> tuple[list[dict[str, Any]], int]:
     for line in data.splitlines(keepends=True):
         try:
             value = json.loads(line) if line.endswith(b"\n") else None
-        except ValueError:
+        except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
             break

@@ -58,7 +58,7 @@ class OwnedFolder:
             ours = mark["made by"] == "twowiki" and not path.is_symlink()
             if ours and all(_is_inside(name) for name in files):
                 return dict(mark)
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             pass
         raise DataError("is not a mark of this package", file=path, remedy=_REMEDY)
 

@@ -262,7 +262,7 @@ def class_labels(metadata: Mapping[bytes, bytes] | None) -> dict[str, list[str]]
             for name, column in columns.items()
             if isinstance(column, dict) and isinstance(column.get("names"), list)
         }
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         return {}
 
 

@@ -139,7 +139,7 @@ def _finished(folder: Path, key: str) -> dict[str, Any] | None:
     try:
         manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
         counts = manifest["counts"] if manifest["key"] == key else None
-    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
+    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return counts if isinstance(counts, dict) else None
 

@@ -249,7 +249,7 @@ def _damaged_file(folder: Path) -> Path | None:
             elif path.suffix == ".jsonl":
                 for line in path.read_bytes().splitlines():
                     json.loads(line)
-        except (OSError, ValueError, EOFError):
+        except (OSError, ValueError, EOFError, RecursionError):
             return path
     return None
 
@@ -269,7 +269,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         rules = manifest["format"], manifest["analyzer_version"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         problem = "is not the manifest of an index"
         raise DataError(problem, file=path, remedy=_INDEX_AGAIN) from None
     if rules != (_FORMAT, ANALYZER_VERSION):

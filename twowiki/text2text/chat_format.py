@@ -109,6 +109,6 @@ def read_text_format(model: str) -> dict[str, Any] | None:
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         found["task"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise DataError("is not a model's text format", file=path) from None
     return found

@@ -79,7 +79,7 @@ def check_not_extractive(config: Path, model: str) -> None:
     """
     try:
         kind = str(json.loads(config.read_text(encoding="utf-8")).get("model_type"))
-    except (OSError, ValueError, AttributeError) as error:
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
         remedy = "Save the model again"
         raise DataError("is not a model configuration", file=config, remedy=remedy) from error
     if kind.startswith("twowiki"):

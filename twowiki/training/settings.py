@@ -386,7 +386,7 @@ class EncoderArguments(AdaptedSettings, MultihopSettings):
         config = Path(self.model_name_or_path) / "config.json"
         try:
             content = json.loads(config.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return ""
         trained = isinstance(content, dict) and content.get("model_type") == "twowiki_encoder"
         return self.model_name_or_path if trained else ""

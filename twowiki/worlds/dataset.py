@@ -128,7 +128,7 @@ def prepare_dumps(config: WorldConfig, folder: Path) -> tuple[Path, Path]:
     done = folder / REPORT
     try:
         same = json.loads(done.read_text(encoding="utf-8"))["settings"] == config.to_dict()
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         same = False
     dumps = folder / WIKIDATA, folder / PARAGRAPHS
     if not (same and all(path.is_file() for path in dumps)):

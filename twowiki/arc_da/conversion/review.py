@@ -290,7 +290,7 @@ def parse_decisions(records: Iterable[tuple[int, Any]], path: str) -> Iterator[D
             nested = {name: json.loads(cells[name]) for name in ("answers", "shown")}
             reason = cells["reason"] or None
             yield msgspec.convert({**cells, **nested, "reason": reason, "seq": 0}, Decision)
-        except (ValueError, KeyError, msgspec.ValidationError) as error:
+        except (ValueError, KeyError, msgspec.ValidationError, RecursionError) as error:
             problem = f"is not a decision of the review ({error})"
             raise DataError(problem, file=path, record=number, remedy=_RESTORE) from None
 

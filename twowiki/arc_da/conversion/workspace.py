@@ -179,6 +179,7 @@ class Workspace:
             if stage == "release":
                 remedy = "Move it away"
             check_unedited(self.folder, own, known, remedy=remedy)
+            self._check_unlisted(before, files)
         outputs = {name: text_hash(text) for name, text in files.items()}
         entry = {**fingerprint, "outputs": outputs, "counts": _plain(counts)}
         entries = {**self.manifest(), stage: entry}
@@ -187,6 +188,14 @@ class Workspace:
         gone = [name for name in before if name not in files and self.path(name).is_file()]
         write_together(self.folder, {**files, CONVERSION_MANIFEST: text}, remove=gone)
         return gone
+
+    def _check_unlisted(self, before: Mapping[str, str], files: Mapping[str, str]) -> None:
+        """Raise where a file has the name of a stage's file, and no stage wrote it."""
+        for name, text in files.items():
+            path = self.path(name)
+            if name not in before and path.exists() and sha256_of(path) != text_hash(text):
+                problem = "exists, and no stage wrote it"
+                raise DataError(problem, file=path, remedy="Move it away, or name another folder")
 
     def setting(self, stage: str, name: str) -> Any:
         """Return a setting of a stage's last run; None if it has not run."""
@@ -203,7 +212,7 @@ class Workspace:
             return {}
         try:
             entries = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
+        except (ValueError, RecursionError):
             entries = None
         if not isinstance(entries, dict) or not all(map(_is_entry, entries.values())):
             raise DataError("is damaged", file=path, remedy="Remove it; stages will run again")
