@@ -3,6 +3,8 @@
   python bench/bench_generation.py                 ingest, and runs of 3,000 and 30,000 entities
   python bench/bench_generation.py --full          runs of 30,000 and 300,000, queries on 30 copies
   python bench/bench_generation.py --part ingest   one part
+  python bench/bench_generation.py --dump-size 3000000   stage by stage, and a whole dump computed
+  python bench/bench_generation.py --buckets 1,16,64     the queries in so many buckets
 
 Ratios are measured side by side in one run, as medians, in CPU seconds with those of children.
 Memory is the peak of the whole process tree. Nothing is kept.
@@ -21,10 +23,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -167,6 +169,140 @@ def bench_run(count: int, samples: int, folder: Path) -> float:
     return cpu / count
 
 
+STAGES = ("wikidata", "paragraphs", "select", "ground", "candidates", "samples", "contexts",
+          "splits", "outputs")  # fmt: skip
+# What a stage's cost grows with, and how much of it a whole dump has: English Wikipedia's pages,
+# and what is assumed of Wikidata's claims with a relation that questions use.
+GROWS_WITH = {"paragraphs": "pages", "samples": "samples",
+              "contexts": "pages", "splits": "samples", "outputs": "samples"}  # fmt: skip
+WHOLE = {"bytes": 1.4e12, "pages": 6.0e6, "claims": 3.0e8, "samples": 1.9e5}
+UNPACKED_A_SECOND = 1.2e9  # bytes of gzip, by isal
+CLAIMS_AN_ENTITY = 9.4
+BYTES_A_CLAIM = 1_100  # of both made-up dumps and the stages' folders, about
+
+
+class StageCosts(NamedTuple):
+    """What a run's stages cost, and the sizes that they grow with."""
+
+    sizes: dict[str, float]
+    cpu: dict[str, float]
+    wall: dict[str, float]
+    memory: dict[str, float]
+    disk: dict[str, float]
+
+
+def tree_cpu(pid: int) -> float:
+    """Return the CPU seconds of a process and its descendants, of those that ended too."""
+    try:
+        with open(f"/proc/{pid}/stat") as stream:
+            fields = stream.read().rpartition(")")[2].split()
+        with open(f"/proc/{pid}/task/{pid}/children") as stream:
+            children = stream.read().split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    own = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(tree_cpu(int(child)) for child in children)
+
+
+def disk_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def stage_costs(entities: int, samples: int, folder: Path, memory: str) -> StageCosts:
+    """Run the command on a made-up dump; return what each of its stages cost."""
+    folder.mkdir()
+    wikidata, paragraphs, _ = MadeUp(entities).write(folder)
+    sizes: dict[str, float] = {}
+    command = [
+        sys.executable, "-m", "twowiki", "generate", "--wikidata", str(wikidata), "--paragraphs",
+        str(paragraphs), "--out", str(folder / "out"), "--limit-per-type", str(samples // 4),
+        "--workers", "2", "--memory", memory,
+    ]  # fmt: skip
+    work = folder / "out" / "work" / ".twowiki"
+    costs = {kind: dict.fromkeys(STAGES, 0.0) for kind in ("cpu", "wall", "memory")}
+    with open(folder / "errors", "w") as errors:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
+        before = (time.time(), 0.0)
+        while process.poll() is None:
+            time.sleep(0.05)
+            stage = next((s for s in STAGES if not (work / s / "_manifest.json").exists()), "")
+            now = (time.time(), max(before[1], tree_cpu(process.pid)))
+            costs["wall"][stage] += now[0] - before[0]
+            costs["cpu"][stage] += now[1] - before[1]
+            costs["memory"][stage] = max(costs["memory"][stage], tree_memory(process.pid) / 1e9)
+            before = now
+    if process.returncode:
+        sys.exit((folder / "errors").read_text("utf-8"))
+    sizes["claims"] = count_rows(work / "wikidata" / "claims")
+    sizes["pages"] = count_rows(work / "paragraphs" / "pages")
+    sizes["samples"] = json.loads((folder / "out" / "report.json").read_text("utf-8"))["samples"]
+    disk = {stage: disk_of(work / stage) / 1e9 for stage in STAGES[:-1]}
+    disk["outputs"] = disk_of(folder / "out") / 1e9 - sum(disk.values())
+    shutil.rmtree(folder)
+    return StageCosts(sizes, costs["cpu"], costs["wall"], costs["memory"], disk)
+
+
+def bench_dump(claims: int, scratch: Path, memory: str) -> None:
+    """Print what the stages cost for two sizes, and what follows for a whole dump."""
+    needed = claims * BYTES_A_CLAIM
+    free = shutil.disk_usage(scratch).free
+    print(f"disk needed: some {needed / 1e9:.1f} GB, free: {free / 1e9:.1f} GB", flush=True)
+    if needed > free:
+        sys.exit("the disk is too small: set TMPDIR to a larger one, or a smaller --dump-size")
+    samples = max(400, min(190_000, claims // 150))
+    small, large = (
+        stage_costs(round(n / CLAIMS_AN_ENTITY), samples, scratch / str(n), memory)
+        for n in (claims // 10, claims)
+    )
+    print("sizes: " + ", ".join(f"{size:,.0f} {name}" for name, size in large.sizes.items()))
+    print("stage        CPU s  wall s  peak GB  disk GB  whole dump: CPU h  disk GB")
+    whole_cpu = whole_disk = 0.0
+    for stage in STAGES:
+        name = GROWS_WITH.get(stage, "claims")
+        ratio = WHOLE[name] / large.sizes[name]
+        cpu = at_whole(small.sizes[name], small.cpu[stage], large.sizes[name], large.cpu[stage],
+                       WHOLE[name])  # fmt: skip
+        if stage == "wikidata":  # made-up entities are small: the bytes of real ones count
+            cpu = WHOLE["bytes"] / entity_bytes_a_second() + WHOLE["bytes"] / UNPACKED_A_SECOND
+        if stage == "contexts":  # each question is compared with every page
+            cpu *= WHOLE["samples"] / large.sizes["samples"]
+        disk = large.disk[stage] * ratio
+        whole_cpu, whole_disk = whole_cpu + cpu, whole_disk + disk
+        print(
+            f"{stage:11}{large.cpu[stage]:7.1f}{large.wall[stage]:8.1f}{large.memory[stage]:9.2f}"
+            f"{large.disk[stage]:9.3f}{cpu / 3600:19.2f}{disk:9.1f}"
+        )
+    print(
+        f"whole dump, computed: {whole_cpu / 3600:.1f} CPU h, {whole_disk:.0f} GB beside the dumps"
+    )
+    print(
+        "formula: a + b * size, a line through both runs, where size is "
+        + ", ".join(f"{size:.1e} {name}" for name, size in WHOLE.items())
+        + "; wikidata is bytes / what a second reads of entities of real size and unpacks of gzip; "
+        "contexts also in proportion to the samples; disk in proportion to the size"
+    )
+    of_claims = ("select", "ground", "candidates")
+    a_claim = [
+        sum(costs.cpu[stage] for stage in of_claims) / costs.sizes["claims"] * 1e6
+        for costs in (small, large)
+    ]
+    print(f"CPU a claim from {of_claims[0]} to {of_claims[-1]}: {a_claim[0]:.1f} and "
+          f"{a_claim[1]:.1f} microseconds")  # fmt: skip
+
+
+def entity_bytes_a_second() -> float:
+    """Return the bytes of entities of real size that one CPU second turns into rows."""
+    rng = Random(1)
+    block = "\n".join(json.dumps(full_entity(rng, number)) for number in range(400)).encode()
+    return len(block) / statistics.median(_cpu_of(parse_lines, block) for _ in range(5))
+
+
+def at_whole(size1: float, cost1: float, size2: float, cost2: float, whole: float) -> float:
+    """Return the cost at a size by the line through two, which never falls."""
+    slope = max(0.0, (cost2 - cost1) / (size2 - size1)) if size2 > size1 else 0.0
+    return cost2 + slope * (whole - size2)
+
+
 def shift(table: pa.Table, amount: int, limit: int) -> pa.Table:
     """Shift the ids of a table's entities, so that a copy is a world of its own."""
     for place, field in enumerate(table.schema):
@@ -183,7 +319,9 @@ def shift(table: pa.Table, amount: int, limit: int) -> pa.Table:
     return table
 
 
-def bench_shifted(count: int, copies: int, folder: Path, memory: str) -> None:
+def bench_shifted(
+    count: int, copies: int, folder: Path, memory: str, bucket_counts: Sequence[str] = ("auto",)
+) -> None:
     """Run grounding and sampling on many copies of one world, in a process of its own."""
     from twowiki.generation.dump_reader import ingest
 
@@ -206,26 +344,22 @@ def bench_shifted(count: int, copies: int, folder: Path, memory: str) -> None:
                     moved, out / f"part-{copy:03d}-{number:05d}.parquet", compression="zstd"
                 )
     shutil.rmtree(folder / "one")
-    command = [
-        sys.executable,
-        __file__,
-        "--part",
-        "queries",
-        "--folder",
-        str(folder),
-        "--memory",
-        memory,
-    ]
-    seconds, cpu, peak = measure(command)
     claims = count_rows(folder / "many" / "claims")
-    print(
-        f"queries: {copies} copies, {claims:,} claims: {seconds:.0f} s, "
-        f"{cpu:.0f} CPU s, peak {peak:.2f} GB"
-    )
+    for number in bucket_counts:
+        command = [
+            sys.executable, __file__, "--part", "queries", "--folder", str(folder), "--memory",
+            memory, "--buckets", number,
+        ]  # fmt: skip
+        seconds, cpu, peak = measure(command)
+        print(
+            f"queries: {copies} copies, {claims:,} claims, buckets {number}: {seconds:.0f} s, "
+            f"{cpu:.1f} CPU s, {cpu / claims * 1e6:.1f} microseconds a claim, peak {peak:.2f} GB",
+            flush=True,
+        )
     shutil.rmtree(folder)
 
 
-def run_sampling_queries(folder: Path, memory: str) -> None:
+def run_sampling_queries(folder: Path, memory: str, bucket_number: str) -> None:
     """Run the queries from pages to chosen candidates on the tables of a folder."""
     tables = {path.name: path for path in sorted((folder / "many").iterdir())}
     engine = DuckDBEngine(folder / "scratch", memory=memory, threads=2)
@@ -234,7 +368,8 @@ def run_sampling_queries(folder: Path, memory: str) -> None:
     write_rules(out, tables, **settings)
     run_queries(engine, SELECT, tables, out)
     write_dates(out, tables)
-    buckets = bucket_count(tables["facts"])
+    auto = bucket_number == "auto"
+    buckets = bucket_count(tables["facts"]) if auto else int(bucket_number)
     write_rules(out, tables, buckets=buckets, **settings)
     run_queries(engine, PARTITIONED, tables, out, buckets=buckets)
     ground(engine, tables, out)
@@ -243,6 +378,7 @@ def run_sampling_queries(folder: Path, memory: str) -> None:
     find_chains(engine, tables, out)
     find_pairs(engine, tables, out, bridges=True)
     engine.close()
+    shutil.rmtree(out)
 
 
 def main() -> None:
@@ -253,12 +389,20 @@ def main() -> None:
     parser.add_argument("--part", choices=("ingest", "runs", "shifted", "queries"))
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--memory", default="2GB", help="DuckDB's limit for the shifted copies")
+    parser.add_argument("--dump-size", type=int, metavar="CLAIMS", help="of the larger of two runs")
+    parser.add_argument("--buckets", default="", metavar="N,N", help="of the shifted copies")
     args = parser.parse_args()
     if args.part == "queries":
-        run_sampling_queries(args.folder, args.memory)
+        run_sampling_queries(args.folder, args.memory, args.buckets)
         return
     scratch = Path(tempfile.mkdtemp(prefix="bench_generation"))
     try:
+        if args.dump_size:
+            bench_dump(args.dump_size, scratch, args.memory)
+            return
+        if args.buckets:
+            bench_shifted(30_000, 3, scratch / "shifted", args.memory, args.buckets.split(","))
+            return
         if args.part in (None, "ingest"):
             bench_ingest()
         if args.part in (None, "runs"):

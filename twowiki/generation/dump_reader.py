@@ -30,7 +30,7 @@ from twowiki.generation.compaction import compact
 from twowiki.generation.tables import SkippedLine, TableRow, table_of, write_part
 from twowiki.generation.wikidata import parse_lines
 from twowiki.generation.wikipedia import parse_json_lines, parse_records, parse_xml_pages
-from twowiki.io.files import progress, write_json, write_text
+from twowiki.io.files import write_json, write_text
 
 _READ = 1 << 18
 _MARK = b"\xef\xbb\xbf"  # a byte order mark, which some editors put first
@@ -98,6 +98,7 @@ class LineBlocks:
     ) -> None:
         self.path, self.size, self.ending, self.truncated = Path(path), size, ending, False
         self.threads = threads
+        self.position = 0  # bytes of the file, as it is packed, that have been read
 
     def __iter__(self) -> Iterator[bytes]:
         rest = b""
@@ -154,8 +155,13 @@ class LineBlocks:
                 with packed:
                     yield from self._unpacked(packed)
                 return
-            blocks = iter(lambda: stream.read(_READ), b"")
+            blocks = self._raw(stream)
             yield from blocks if kind is None else self._decoded(blocks, _DECODERS[kind])
+
+    def _raw(self, stream: IO[bytes]) -> Iterator[bytes]:
+        while block := stream.read(_READ):
+            self.position += len(block)
+            yield block
 
     def _zipped(self, stream: IO[bytes]) -> Iterator[bytes]:
         try:
@@ -181,6 +187,7 @@ class LineBlocks:
             if not piece:
                 return
             done += len(piece)
+            self.position = packed.bz2reader.tell_compressed() // 8
             yield piece
 
     def _decoded(self, blocks: Iterator[bytes], make: Callable[[], Any]) -> Iterator[bytes]:
@@ -232,6 +239,7 @@ class _Block(NamedTuple):
     folder: str
     part: str
     line: int = 1  # the file's line that the block begins with
+    read: int = 0  # bytes of all files that have been read
 
 
 _Rows = tuple[dict[str, list[TableRow]], Counter[str]]
@@ -296,19 +304,26 @@ def _tasks(
     paths: list[Path], kind: str, folder: Path, faults: list[Path], threads: int
 ) -> Iterator[_Block]:
     """Cut the files into blocks; add to `faults` those that end too early."""
-    number = 0
+    number = read = 0
     for path in paths:
+        size = path.stat().st_size
         if kind == "parquet":
-            for group in range(_row_groups(path)):
-                yield _Block(kind, b"", str(path), group, str(folder), f"part-{number:05d}")
+            groups = _row_groups(path)
+            for group in range(groups):
+                now = read + size * (group + 1) // groups
+                part = f"part-{number:05d}"
+                yield _Block(kind, b"", str(path), group, str(folder), part, read=now)
                 number += 1
+            read += size
             continue
         blocks = LineBlocks(path, BLOCK_BYTES, b"</page>" if kind == "xml" else b"\n", threads)
         line = 1
         for block in blocks:
-            yield _Block(kind, block, str(path), -1, str(folder), f"part-{number:05d}", line)
+            part, now = f"part-{number:05d}", read + blocks.position
+            yield _Block(kind, block, str(path), -1, str(folder), part, line, now)
             line += block.count(b"\n")
             number += 1
+        read += size
         if blocks.truncated:
             faults.append(path)
 
@@ -347,14 +362,28 @@ def _read(paths: list[Path], kind: str, folder: Path, workers: int) -> list[Path
     for name in tables_of_kind(kind):  # a table without rows is still a table
         write_part(folder / name, "part-none", table_of(name, ()))
     done = {path.stem for path in (folder / "parts").glob("part-*.json")}
-    todo = (task for task in _tasks(paths, kind, folder, faults, workers) if task.part not in done)
-    shown = progress(todo, what=f"reading {kind}")
+    tasks = _shown(_tasks(paths, kind, folder, faults, workers), paths, kind)
+    shown = (task for task in tasks if task.part not in done)
     if workers <= 1:
         for task in shown:
             _run(task)
     else:
-        _run_in_pool(iter(shown), workers)
+        _run_in_pool(shown, workers)
     return faults
+
+
+def _shown(tasks: Iterator[_Block], paths: list[Path], kind: str) -> Iterator[_Block]:
+    """Yield blocks, with a progress bar of the files' bytes: rate and time left."""
+    from tqdm import tqdm
+
+    total = sum(path.stat().st_size for path in paths)
+    silent = not sys.stderr.isatty()
+    with tqdm(
+        desc=f"reading {kind}", total=total, unit="B", unit_scale=True, disable=silent
+    ) as bar:
+        for task in tasks:
+            yield task
+            bar.update(task.read - bar.n)
 
 
 def _run_in_pool(tasks: Iterator[_Block], workers: int) -> None:

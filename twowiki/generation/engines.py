@@ -85,6 +85,9 @@ def _quoted(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"
 
 
+_FULL_DISK = ("No space left on device", "max_temp_directory_size", "Disk quota exceeded")
+
+
 class DuckDBEngine:
     """DuckDB in this process.
 
@@ -141,7 +144,16 @@ class DuckDBEngine:
         try:
             for statement in (*views, f"COPY ({text}) TO {target} ({options})"):
                 connection.execute(statement).fetchall()
-        except duckdb.OutOfMemoryException as error:
+        except duckdb.Error as error:
+            if any(words in str(error) for words in _FULL_DISK):
+                raise DataError(
+                    f"the disk is full in the step {out.name!r}",
+                    file=aside.parent,
+                    remedy="Make room, or set --work to a larger disk, and run the command again: "
+                    "what is finished is kept.",
+                ) from error
+            if not isinstance(error, duckdb.OutOfMemoryException):
+                raise
             raise DataError(
                 f"{self.memory} of memory is not enough for the step {out.name!r}",
                 remedy="Raise --memory, and keep room on the disk of --work.",

@@ -90,6 +90,7 @@ def _read_dumps(run: GenerationRun, wikidata: Path, files: list[Path], form: str
         settings=[fingerprint_of(wikidata), config.allow_truncated],
         after="",
         keep_partial=True,
+        dumps=[wikidata],
     )
     second = run.stage(
         "paragraphs",
@@ -97,6 +98,7 @@ def _read_dumps(run: GenerationRun, wikidata: Path, files: list[Path], form: str
         settings=[*(fingerprint_of(path) for path in files), form, config.allow_truncated],
         after="",
         keep_partial=True,
+        dumps=files,
     )
     run.key = key_of({"wikidata": first, "paragraphs": second})
 

@@ -24,6 +24,7 @@ from twowiki.generation.tables import (
     table_of,
     write_part,
 )
+from twowiki.io.files import progress
 
 Tables = dict[str, Path]
 
@@ -108,7 +109,8 @@ def run_queries(
         folder: where these are written.
         buckets: write as many folders of each, by the column `bucket`.
     """
-    for name, inputs in steps.items():
+    shown = progress(steps.items(), what=folder.name, total=len(steps), unit="queries")
+    for name, inputs in shown:
         given = {table: tables[table] for table in inputs.split()}
         engine.sql(query(name), given, folder / name, bucketed=buckets is not None)
         for bucket in set(range(buckets or 0)) - set(buckets_of(folder / name)):
@@ -181,7 +183,8 @@ def run_in_parts(
     buckets = {name or table: buckets_of(tables[table]) for name, _, table in pairs}
     for step, inputs in steps.items():
         given = {table: tables[table] for table in inputs.split()}
-        for bucket in sorted(next(iter(buckets.values()))):
+        numbers = sorted(next(iter(buckets.values())))
+        for bucket in progress(numbers, what=step, total=len(numbers), unit="parts"):
             out = folder / step / f"bucket={bucket}"
             if not out.is_dir():
                 own = {name: of_bucket[bucket] for name, of_bucket in buckets.items()}

@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from twowiki.generation.disk import DUMP_STAGES, check_room, needed_for, needed_for_dump
 from twowiki.generation.engines import DuckDBEngine, QueryEngine, SparkEngine, query, spark_settings
 from twowiki.generation.queries import Tables, tables_in
 from twowiki.generation.settings import GENERATION_VERSION, GenerateConfig, Resources
@@ -54,6 +55,7 @@ class GenerationRun:
         queries: Mapping[str, str] | None = None,
         after: str | None = None,
         keep_partial: bool = False,
+        dumps: Iterable[Path] = (),
     ) -> str:
         """Run a stage after another one; return its key.
 
@@ -64,6 +66,7 @@ class GenerationRun:
             queries: the steps it runs; their texts are part of its key.
             after: the key that it follows; by default the last stage's.
             keep_partial: whether it can continue where it stopped.
+            dumps: the files that it reads; by default it reads the tables of earlier stages.
         """
         texts = {step: query(step) for step in queries or ()}
         parts = {
@@ -75,8 +78,16 @@ class GenerationRun:
         self.key = key_of(parts | {"after": self.key if after is None else after})
         folder = self.work / name
         OwnedFolder(self.work).claim(f"{name}/")
+        files = list(dumps)
+
+        def checked(place: Path) -> Mapping[str, Any]:
+            earlier = [self.work / stage for stage in DUMP_STAGES]
+            needed = needed_for_dump(name, files) if files else needed_for(name, earlier)
+            check_room(name, place, needed)
+            return make(place)
+
         self.counts[name] = run_stage(
-            folder, self.key, make, keep_partial=keep_partial, describe=self._describe
+            folder, self.key, checked, keep_partial=keep_partial, describe=self._describe
         )
         self.tables |= tables_in([folder])
         return self.key

@@ -279,11 +279,13 @@ def sha256_of(path: str | PathLike[str]) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def progress(items: Iterable[_Item], *, what: str, total: int | None = None) -> Iterable[_Item]:
+def progress(
+    items: Iterable[_Item], *, what: str, total: int | None = None, unit: str = "records"
+) -> Iterable[_Item]:
     """Wrap an iterable in a progress bar on standard error; silent if that is not a terminal."""
     from tqdm import tqdm
 
-    return tqdm(items, desc=what, total=total, unit=" records", disable=not sys.stderr.isatty())
+    return tqdm(items, desc=what, total=total, unit=f" {unit}", disable=not sys.stderr.isatty())
 
 
 WAIT = 15.0  # seconds for which a command waits for another one in the same folder
