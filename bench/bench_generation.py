@@ -174,8 +174,9 @@ STAGES = ("wikidata", "paragraphs", "select", "ground", "candidates", "samples",
 # What a stage's cost grows with, and how much of it a whole dump has: English Wikipedia's pages,
 # and what is assumed of Wikidata's claims with a relation that questions use.
 GROWS_WITH = {"paragraphs": "pages", "samples": "samples",
-              "contexts": "pages", "splits": "samples", "outputs": "samples"}  # fmt: skip
-WHOLE = {"bytes": 1.4e12, "pages": 6.0e6, "claims": 3.0e8, "samples": 1.9e5}
+              "contexts": "comparisons", "splits": "samples", "outputs": "samples"}  # fmt: skip
+WHOLE = {"bytes": 1.4e12, "pages": 6.0e6, "claims": 3.0e8, "samples": 1.9e5,
+         "comparisons": 6.0e6 * 1.9e5}  # fmt: skip
 UNPACKED_A_SECOND = 1.2e9  # bytes of gzip, by isal
 CLAIMS_AN_ENTITY = 9.4
 BYTES_A_CLAIM = 1_100  # of both made-up dumps and the stages' folders, about
@@ -236,6 +237,7 @@ def stage_costs(entities: int, samples: int, folder: Path, memory: str) -> Stage
     sizes["claims"] = count_rows(work / "wikidata" / "claims")
     sizes["pages"] = count_rows(work / "paragraphs" / "pages")
     sizes["samples"] = json.loads((folder / "out" / "report.json").read_text("utf-8"))["samples"]
+    sizes["comparisons"] = sizes["pages"] * sizes["samples"]
     disk = {stage: disk_of(work / stage) / 1e9 for stage in STAGES[:-1]}
     disk["outputs"] = disk_of(folder / "out") / 1e9 - sum(disk.values())
     shutil.rmtree(folder)
@@ -249,9 +251,10 @@ def bench_dump(claims: int, scratch: Path, memory: str) -> None:
     print(f"disk needed: some {needed / 1e9:.1f} GB, free: {free / 1e9:.1f} GB", flush=True)
     if needed > free:
         sys.exit("the disk is too small: set TMPDIR to a larger one, or a smaller --dump-size")
-    samples = max(400, min(190_000, claims // 150))
     small, large = (
-        stage_costs(round(n / CLAIMS_AN_ENTITY), samples, scratch / str(n), memory)
+        stage_costs(
+            round(n / CLAIMS_AN_ENTITY), max(80, min(190_000, n // 150)), scratch / str(n), memory
+        )
         for n in (claims // 10, claims)
     )
     print("sizes: " + ", ".join(f"{size:,.0f} {name}" for name, size in large.sizes.items()))
@@ -264,8 +267,7 @@ def bench_dump(claims: int, scratch: Path, memory: str) -> None:
                        WHOLE[name])  # fmt: skip
         if stage == "wikidata":  # made-up entities are small: the bytes of real ones count
             cpu = WHOLE["bytes"] / entity_bytes_a_second() + WHOLE["bytes"] / UNPACKED_A_SECOND
-        if stage == "contexts":  # each question is compared with every page
-            cpu *= WHOLE["samples"] / large.sizes["samples"]
+        ratio = WHOLE["samples"] / large.sizes["samples"] if stage == "contexts" else ratio
         disk = large.disk[stage] * ratio
         whole_cpu, whole_disk = whole_cpu + cpu, whole_disk + disk
         print(
@@ -279,7 +281,7 @@ def bench_dump(claims: int, scratch: Path, memory: str) -> None:
         "formula: a + b * size, a line through both runs, where size is "
         + ", ".join(f"{size:.1e} {name}" for name, size in WHOLE.items())
         + "; wikidata is bytes / what a second reads of entities of real size and unpacks of gzip; "
-        "contexts also in proportion to the samples; disk in proportion to the size"
+        "contexts compares every question with every page; disk is in proportion to the size"
     )
     of_claims = ("select", "ground", "candidates")
     a_claim = [

@@ -28,9 +28,7 @@ from twowiki.generation.queries import (
     SELECT,
     SELECTED_CHAINS,
     bucket_count,
-    buckets_of,
     cell_count,
-    count_reasons,
     find_chains,
     find_pairs,
     ground,
@@ -41,7 +39,7 @@ from twowiki.generation.queries import (
 from twowiki.generation.run import GenerationRun, started_run
 from twowiki.generation.sampling import make_contexts, make_samples, make_splits
 from twowiki.generation.settings import GenerateConfig, Resources
-from twowiki.generation.tables import count_rows, parquet_files
+from twowiki.generation.tables import buckets_of, count_reasons, count_rows, parquet_files
 from twowiki.io.stages import fingerprint_of, key_of
 
 _ALL = 1 << 40

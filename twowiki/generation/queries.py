@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from twowiki.generation.dates import date_of_key, written_forms
 from twowiki.generation.engines import QueryEngine, query
 from twowiki.generation.rule_tables import rule_tables
 from twowiki.generation.tables import (
     BUCKETED,
+    buckets_of,
     count_rows,
     parquet_files,
     read_arrow,
@@ -151,15 +151,6 @@ def cell_count(types: Path) -> int:
     return max(1, films // _FILMS_PER_CELL)
 
 
-def buckets_of(folder: Path) -> dict[int, Path]:
-    """Return the folder of each bucket of a bucketed table."""
-    return {
-        int(path.name.rpartition("=")[2]): path
-        for path in sorted(folder.iterdir())
-        if path.is_dir() and "=" in path.name
-    }
-
-
 def ground(engine: QueryEngine, tables: Tables, folder: Path) -> None:
     """Find the facts that their subjects' pages state, a bucket of subjects at a time."""
     run_in_parts(engine, GROUND, _GROUND_PARTS, tables, folder)
@@ -212,16 +203,6 @@ def find_pairs(engine: QueryEngine, tables: Tables, folder: Path, *, bridges: bo
     run_queries(engine, GROUPS, tables, folder)
     run_in_parts(engine, MEMBERS, _MEMBER_PARTS, tables, folder)
     run_queries(engine, COMPARISONS | (BRIDGE_COMPARISONS if bridges else {}), tables, folder)
-
-
-def count_reasons(folder: Path) -> dict[str, int]:
-    """Count a candidate table's rows by the reason that drops them; "" for kept ones."""
-    counts: dict[str, int] = {}
-    for file in parquet_files(folder):
-        for batch in pq.ParquetFile(file).iter_batches(batch_size=200_000, columns=["reason"]):
-            for entry in pc.value_counts(batch.column("reason")).to_pylist():
-                counts[entry["values"]] = counts.get(entry["values"], 0) + entry["counts"]
-    return dict(sorted(counts.items()))
 
 
 def tables_in(folders: Iterable[Path]) -> Tables:

@@ -224,12 +224,9 @@ class Resources:
     )
     master: str = argument("local[2]", "Spark's master", metavar="URL", group="resources")
     spark_conf: tuple[str, ...] = argument(
-        (),
-        "settings of Spark, such as spark.executor.cores=4",
-        metavar="KEY=VALUE",
-        nargs="+",
+        (), "settings of Spark, such as spark.executor.cores=4", metavar="KEY=VALUE", nargs="+",
         group="resources",
-    )
+    )  # fmt: skip
     restart: bool = argument(False, "discard the run that the folders hold", group="resources")
 
     def __post_init__(self) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from twowiki.io.failures import damage_named
@@ -147,6 +148,25 @@ def count_rows(folder: Path) -> int:
         with damage_named(file, GENERATE_AGAIN):
             count += pq.read_metadata(file).num_rows
     return count
+
+
+def count_reasons(folder: Path) -> dict[str, int]:
+    """Count a candidate table's rows by the reason that drops them; "" for kept ones."""
+    counts: dict[str, int] = {}
+    for file in parquet_files(folder):
+        for batch in pq.ParquetFile(file).iter_batches(batch_size=200_000, columns=["reason"]):
+            for entry in pc.value_counts(batch.column("reason")).to_pylist():
+                counts[entry["values"]] = counts.get(entry["values"], 0) + entry["counts"]
+    return dict(sorted(counts.items()))
+
+
+def buckets_of(folder: Path) -> dict[int, Path]:
+    """Return the folder of each bucket of a bucketed table."""
+    return {
+        int(path.name.rpartition("=")[2]): path
+        for path in sorted(folder.iterdir())
+        if path.is_dir() and "=" in path.name
+    }
 
 
 def table_sizes(folder: Path) -> dict[str, dict[str, int]]:
