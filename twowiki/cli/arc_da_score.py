@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -211,6 +212,9 @@ class ArcDaScoreCommand(BootstrapOptions):
     confidence: float = argument(0.95, "confidence of the intervals", above=0, below=1)
     rounds: int = argument(10_000, "rounds of the paired test", minimum=1, maximum=MOST_RESAMPLES)
     rows: Path | None = argument(None, "write one record per question (.jsonl)", role="output")
+    page: Path | None = argument(
+        None, "write an HTML page of scores and sample questions", role="output", keeps=".html"
+    )
     from_llm: bool = argument(
         False, 'the files are language models\' raw outputs, one {"id", "output"} per line'
     )
@@ -247,7 +251,17 @@ class ArcDaScoreCommand(BootstrapOptions):
             write_json(self.out, without_nan({**report, "run": self._provenance()}))
         if self.rows:
             write_json_lines(self.rows, reports.answer_records(first))
+        if self.page:
+            self._write_page(self.page, report, first)
         return 0
+
+    def _write_page(self, page: Path, report: dict[str, Any], scored: reports.SystemScores) -> None:
+        from twowiki.pages.arc_da_page import render_arc_da_page
+
+        title = f"ARC-DA: {Path(self.predictions).name}"
+        command = utf8_text(shlex.join(self.command)) or None
+        text = render_arc_da_page(report, scored, title=title, seed=self.seed, command=command)
+        write_text(page, text)
 
     def _read_answers(self, name: str, gold: Mapping[str, Question]) -> dict[str, str]:
         """Read a system's answers, or take them out of its raw outputs."""

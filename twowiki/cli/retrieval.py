@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,9 @@ from twowiki.io.files import write_json, write_text
 from twowiki.io.ownership import check_owner, open_folder
 
 if TYPE_CHECKING:
+    from twowiki.metric.blame import Ranked
     from twowiki.retrieval.corpus import Document
+    from twowiki.retrieval.report import RetrievalReport
 
 CORPUS_FILES = ("/corpus.jsonl", "/queries.jsonl", "/contexts.jsonl", "/report.json")
 QUESTIONS = "questions"
@@ -275,6 +278,11 @@ class RetrievalCommand(SplitOptions):
         0.95, "of the intervals; 0 leaves them out", minimum=0, below=1, metavar="SHARE"
     )
     output: Path | None = argument(None, "write the scores as JSON", role="output")
+    page: Path | None = argument(
+        None, "write an HTML page of scores and sample questions", role="output", keeps=".html"
+    )
+    examples: int = argument(60, "questions on the page", minimum=0)
+    command: tuple[str, ...] = argument((), flag=False)
 
     def run(self) -> int:
         from twowiki.data.sources import examples_of
@@ -292,8 +300,23 @@ class RetrievalCommand(SplitOptions):
             report = score_rankings(ranked, gold, self.k, confidence=confidence)
         if self.output:
             write_json(self.output, report.to_dict())
+        if self.page:
+            self._write_page(report, ranked, judged=table is not None)
         print(report.render())
         return 0
+
+    def _write_page(self, report: RetrievalReport, ranked: Ranked, *, judged: bool) -> None:
+        from twowiki.data.sources import examples_of
+        from twowiki.retrieval.page import draw_cases, render_retrieval_page
+
+        cases: Any = ()
+        if not judged:  # the data is read once more
+            gold = examples_of(self.gold, self.config, self.split)
+            cases = draw_cases(ranked, gold, k=max(self.k), most=self.examples, seed=0)
+        title = f"Rankings of {Path(self.ranked).name}"
+        command = shlex.join(self.command) or None
+        page = render_retrieval_page(report, cases, title=title, k=max(self.k), command=command)
+        write_text(Path(self.page or ""), page)
 
 
 def _print_counts(report: Mapping[str, int]) -> None:

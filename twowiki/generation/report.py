@@ -16,9 +16,8 @@ from twowiki.generation.profiles import distances, profile_of
 from twowiki.generation.run import GenerationRun
 from twowiki.generation.shortcuts import certificate_line
 from twowiki.io.files import write_json, write_text
-from twowiki.pages.generation_page import render_generation_page
+from twowiki.pages.generation_page import PAGE, ShownQuestions, render_generation_page
 
-PAGE = "page"  # of a report: what only the page shows, and `report.json` leaves out
 _SAMPLES_SHOWN = 3
 
 
@@ -72,9 +71,7 @@ def summarize_run(
     by_type = {kind: _Tally() for kind in run.config.all_types}
     by_split: dict[str, Counter[str]] = {}
     answers: Counter[str] = Counter()
-    shown: dict[str, list[dict[str, str]]] = {kind: [] for kind in by_type}
-    samples: dict[str, list[dict[str, Any]]] = {kind: [] for kind in by_type}
-    lengths: Counter[int] = Counter()
+    page = ShownQuestions(_SAMPLES_SHOWN)
     relations: Counter[str] = Counter()
     for name in ("train", "dev", "test"):
         by_split[name] = Counter()
@@ -84,11 +81,7 @@ def summarize_run(
             by_split[name][kind] += 1
             answers[answer_type(example, classes)] += 1
             relations.update(triple.relation for triple in example.triples)
-            if len(shown[kind]) < _SAMPLES_SHOWN:
-                fields = {"id": example.id, "question": example.question}
-                shown[kind].append(fields | {"answer": example.answer or ""})
-                samples[kind].append(_shown(example))
-            lengths[len(example.question.split())] += 1
+            page.add(example)
     total = sum(tally.count for tally in by_type.values())
     like: dict[str, Any] = {}
     if run.config.profile is not None and total:
@@ -117,23 +110,10 @@ def summarize_run(
         "read": {name: dict(run.counts[name]) for name in ("wikidata", "paragraphs")},
         "facts": _without(run.counts["select"], "buckets") | dict(run.counts["ground"]),
         "dropped": _dropped(run.counts),
-        "examples": shown,
+        "examples": page.questions(by_type),
         **like,
-        PAGE: {"lengths": dict(sorted(lengths.items())), "samples": samples},
+        PAGE: page.to_dict(),
     }
-
-
-def _shown(example: Example) -> dict[str, Any]:
-    """Return a sample question with its gold sentences and triples."""
-    pages = dict(example.context)
-    return {
-        "id": example.id,
-        "question": example.question,
-        "answer": example.answer or "",
-        "sentences": [[fact.title, pages[fact.title][fact.sent_id].strip()]
-                      for fact in example.facts if fact.title in pages],
-        "evidences": [list(triple) for triple in example.triples],
-    }  # fmt: skip
 
 
 def lacking_types(

@@ -7,14 +7,66 @@ sample questions with their evidence, and how difficult a world's questions are.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from twowiki.data.schema import Example
+from twowiki.metric.results import UNTYPED
 from twowiki.pages.evidence import make_graph
 from twowiki.pages.layout import render_layout
 
+PAGE = "page"  # of a report: what only the page shows, and `report.json` leaves out
 _MOST_BARS = 25
 _PLAIN = {True: "yes", False: "no", None: "none", "": "none"}
+
+
+class ShownQuestions:
+    """What a page shows of the questions themselves.
+
+    Args:
+        most: samples of each type.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lengths: Counter[int] = Counter()
+        self._samples: dict[str, list[dict[str, Any]]] = {}
+
+    def add(self, example: Example) -> None:
+        """Count a question, and keep the first ones of each type."""
+        self._lengths[len(example.question.split())] += 1
+        kept = self._samples.setdefault(example.type or UNTYPED, [])
+        if len(kept) < self._most:
+            kept.append(_sample(example))
+
+    def questions(self, types: Iterable[str]) -> dict[str, list[dict[str, str]]]:
+        """Return the samples of some types without their evidence."""
+        fields = ("id", "question", "answer")
+        return {
+            kind: [{name: one[name] for name in fields} for one in self._samples.get(kind, [])]
+            for kind in types
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the lengths of questions in words, and the samples by type."""
+        return {"lengths": dict(self._lengths), "samples": self._samples}
+
+
+def _sample(example: Example) -> dict[str, Any]:
+    """Return a question with its gold sentences and triples."""
+    pages = dict(example.context)
+    return {
+        "id": example.id,
+        "question": example.question,
+        "answer": example.answer or "",
+        "sentences": [
+            [fact.title, pages[fact.title][fact.sent_id].strip()]
+            for fact in example.facts
+            if fact.title in pages
+        ],
+        "evidences": [list(triple) for triple in example.triples],
+    }
 
 
 def render_generation_page(report: Mapping[str, Any], certificate: str = "") -> str:
@@ -34,7 +86,7 @@ def render_generation_page(report: Mapping[str, Any], certificate: str = "") -> 
         certificate=certificate,
         types=types,
         type_bars=_bars((kind, row["samples"]) for kind, row in types.items()),
-        lengths=_histogram(report["page"]["lengths"]),
+        lengths=_histogram(report[PAGE]["lengths"]),
         relations=_bars(report["relations"].items()),
         answers=_bars((kind, row["samples"]) for kind, row in report["answer_types"].items()),
         funnel=_funnel(report),
@@ -42,7 +94,7 @@ def render_generation_page(report: Mapping[str, Any], certificate: str = "") -> 
         world=_settings(report.get("world", {})),
         shown={
             kind: [{**one, "graph": make_graph(one["evidences"])} for one in rows]
-            for kind, rows in report["page"]["samples"].items()
+            for kind, rows in report[PAGE]["samples"].items()
         },
     )
 

@@ -98,7 +98,7 @@ def score_rankings(
     titles = titles_of(ranked)
     groups = _Groups(ks, {"confidence": confidence, "resamples": resamples, "seed": seed})
     for example in typed_examples(gold):
-        if pages := _pages_by_hop(example):
+        if pages := pages_by_hop(example):
             groups.add(example.id, titles.get(example.id), pages, example.type)
     return groups.report("titles")
 
@@ -190,7 +190,7 @@ class _Groups:
         )
 
 
-def _pages_by_hop(example: Example) -> dict[int, dict[str, int]]:
+def pages_by_hop(example: Example) -> dict[int, dict[str, int]]:
     """Return the gold titles by hop; all under 0 where there are no triples to tell."""
     if not example.triples:
         gold, dangling = gold_paragraphs(example)
