@@ -177,6 +177,11 @@ def test_an_export_replaces_only_exports(
         with pytest.raises(DataError, match="it holds files of others"):
             twowiki.export(rows, out)
         assert contents(out) == before
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / ".data_ids_april7.lock").write_text("mine")
+    with pytest.raises(DataError, match="is not a lock of this package"):
+        twowiki.export(rows, tmp_path / "new")
+    (tmp_path / "new" / ".data_ids_april7.lock").write_text("")
     for _ in range(2):
         assert twowiki.export(rows, tmp_path / "new")
 

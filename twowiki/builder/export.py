@@ -7,6 +7,7 @@ is finished; an interrupted export resumes. The same source and options give the
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 import sys
@@ -179,6 +180,8 @@ class Places(NamedTuple):
         Args:
             source: a file or a folder; None for data in memory.
         """
+        if os.path.lexists(self.lock) and not (_is_plain(self.lock) and not self.lock.read_bytes()):
+            raise DataError("is not a lock of this package", file=self.lock, remedy="Move it away")
         for place, written in (
             (self.target, _is_shard),
             (self.old, _is_shard),
@@ -228,6 +231,10 @@ class Places(NamedTuple):
             self.target.rename(self.old)
         self.partial.rename(self.target)
         shutil.rmtree(self.old, ignore_errors=True)
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
 
 
 def _is_shard(path: Path) -> bool:
