@@ -319,7 +319,7 @@ def test_a_harmed_beginning_is_begun_again(
         shard.write_bytes(shard.read_bytes()[:100])
     else:
         (partial / "shards.jsonl").write_text("[]")
-    (partial / ".train-00003.parquet.1.tmp").write_text("left by a kill")
+    (partial / ".train-00003.parquet.twowiki-0123abcd.tmp").write_text("left by a kill")
     assert twowiki.export(source, tmp_path / "out", shard_rows=1000) == {"train": 3000}
     assert len(load_dataset(str(tmp_path / "out"), split="train")) == 3000
     assert len(list((tmp_path / "out" / "data_ids_april7").iterdir())) == 3
