@@ -15,6 +15,8 @@ settings.register_profile("any machine", deadline=None)  # a busy machine is no 
 # A gate asks the same of every change; whoever develops looks for new cases.
 settings.register_profile("gate", deadline=None, derandomize=True)
 settings.load_profile("gate" if os.environ.get("CI") else "any machine")
+if "PYTEST_XDIST_WORKER" in os.environ:  # one of several processes that share the cores
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture(scope="session")
