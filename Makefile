@@ -23,13 +23,13 @@ demo: $(VENV)/.demo  ## train on a fictional world on the CPU and print the scor
 	ACCELERATE_USE_CPU=true $(BIN)/accelerate launch --num_processes 1 --num_machines 1 --mixed_precision no --dynamo_backend no -m twowiki.train --config tiny --overwrite_output_dir
 
 test: $(VENV)/.test  ## every test that needs no GPU, on all cores
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not gpu"
+	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile -m "not gpu"
 
 check: $(VENV)/.test  ## format, lint, types, quick tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow and not spark and not gpu"
+	$(BIN)/python -m pytest -q -n logical --maxprocesses 4 --dist loadfile -m "not slow and not spark and not gpu"
 
 bench: $(VENV)/.test  ## ratios against what a user would run instead
 	for b in bench/bench_*.py; do $(BIN)/python $$b || exit 1; done
