@@ -65,19 +65,26 @@ def counts(devices: int) -> list[int]:
 
 def prepare(folder: Path, *, quick: bool) -> None:
     """Write made-up questions, and a random backbone with a tokenizer."""
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
-    from transformers import AutoModel, PreTrainedTokenizerFast
-
     rng = Random(13)
     for split, size in (("train", 24 if quick else 20_000), ("dev", 4 if quick else 200)):
         records = [example(rng, rng.choice(list(TYPES)), number) for number in range(size)]
         (folder / f"{split}.json").write_text(json.dumps(records), encoding="utf-8")
+    write_backbone(folder / "backbone", records, vocabulary=400 if quick else 8000, quick=quick)
+
+
+def write_backbone(
+    folder: Path, records: list[dict[str, Any]], *, vocabulary: int, quick: bool
+) -> None:
+    """Write a random ModernBERT, base-size or tiny, and a tokenizer made of some questions."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+    from transformers import AutoModel, PreTrainedTokenizerFast
+
     texts = [s for one in records for _, sentences in one["context"] for s in sentences]
     specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     backend = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     backend.normalizer = normalizers.BertNormalizer(lowercase=True)
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(vocab_size=400 if quick else 8000, special_tokens=specials)
+    trainer = trainers.WordPieceTrainer(vocab_size=vocabulary, special_tokens=specials)
     backend.train_from_iterator(texts, trainer)
     backend.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1",
@@ -89,8 +96,9 @@ def prepare(folder: Path, *, quick: bool) -> None:
     )
     fields = {"num_hidden_layers": 22, "intermediate_size": 1152}
     backbone = configure("modernbert", fields, "sdpa", quick=quick).backbone_config
-    AutoModel.from_config(backbone).save_pretrained(folder / "backbone")
-    tokenizer.save_pretrained(folder / "backbone")
+    backbone.vocab_size = max(backbone.vocab_size, len(tokenizer))
+    AutoModel.from_config(backbone).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
 
 
 def measure(

@@ -28,19 +28,19 @@ class EncodedText(NamedTuple):
     ends: IntArray
 
 
-def trimmed(text: str, ids: list[int], offsets: list[tuple[int, int]], shift: int) -> EncodedText:
-    """Return tokens without a prefix and outer blanks in their offsets."""
-    borders = numpy.array(offsets, numpy.int32).reshape(-1, 2) - shift
-    borders = borders.clip(0, len(text))
-    for row, (start, end) in enumerate(borders.tolist()):
+def trimmed(text: str, borders: IntArray) -> IntArray:
+    """Return tokens' borders, (N, 2), ascending and without the blanks at their ends."""
+    codes = numpy.frombuffer(f"{text} ".encode("utf-32-le", "surrogatepass"), numpy.uint32)
+    perhaps = (codes <= ord(" ")) | (codes > 0x84)  # every blank, and letters that are not ASCII
+    first, last = borders[:, 0], borders[:, 1]
+    for row in numpy.flatnonzero((first < last) & (perhaps[first] | perhaps[last - 1])).tolist():
+        start, end = borders[row].tolist()
         while start < end and text[start].isspace():
             start += 1
         while start < end and text[end - 1].isspace():
             end -= 1
         borders[row] = start, end
-    if len(borders):
-        borders = numpy.maximum.accumulate(borders, axis=0)
-    return EncodedText(numpy.array(ids, numpy.int32), borders[:, 0].copy(), borders[:, 1].copy())
+    return numpy.maximum.accumulate(borders, axis=0) if len(borders) else borders
 
 
 class Window(NamedTuple):

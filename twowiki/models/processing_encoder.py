@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy
@@ -113,15 +113,14 @@ class EncoderProcessor(MultihopProcessor):
     def _join(self, layout: Layout, parts: Sequence[EncodedText]) -> tuple[EncodedText, IntArray]:
         """Put a marker before each segment, and return the sentences' rows (see `Window`)."""
         ids, starts, ends, rows, length = [], [], [], [], 0
+        markers = numpy.array([[self.config.sentence_marker_id], [self.config.title_marker_id]])
         for segment, part in zip(layout.segments, parts, strict=True):
-            title = segment.sent_id == TITLE
-            marker = self.config.title_marker_id if title else self.config.sentence_marker_id
-            ids.append(numpy.concatenate([[marker], part.ids]))
-            starts.append(numpy.concatenate([[0], part.starts]) + segment.start)
-            ends.append(numpy.concatenate([[0], part.ends]) + segment.start)
+            title, begin = segment.sent_id == TITLE, numpy.array([segment.start])
+            ids += [markers[int(title)], part.ids]
+            starts += [begin, part.starts + begin]
+            ends += [begin, part.ends + begin]
             if not title:
-                last = length + len(part.ids)
-                rows.append((length, last, segment.paragraph, segment.sent_id))
+                rows.append((length, length + len(part.ids), segment.paragraph, segment.sent_id))
             length += len(part.ids) + 1
         joined = (numpy.concatenate(part).astype(numpy.int32) for part in (ids, starts, ends))
         return EncodedText(*joined), numpy.array(rows, numpy.int32).reshape(-1, 4)
@@ -207,10 +206,15 @@ class SubwordTokenizer:
             [self.prefix + piece.encode("utf-8", "replace").decode() for piece in pieces],
             add_special_tokens=False,
         )
-        return [
-            trimmed(piece, found.ids, found.offsets, len(self.prefix))
-            for piece, found in zip(pieces, encoded, strict=True)
-        ]
+        counts, sizes = [len(found) for found in encoded], [len(piece) for piece in pieces]
+        taken = ([found.ids for found in encoded], [found.offsets for found in encoded])
+        ids, borders = (numpy.array(list(chain(*part)), numpy.int32) for part in taken)
+        base = numpy.repeat(numpy.cumsum([0, *sizes[:-1]]), counts)[:, None]
+        size = numpy.repeat(sizes, counts)[:, None]
+        borders = (borders.reshape(-1, 2) - len(self.prefix)).clip(0, size)
+        borders = (trimmed("".join(pieces), borders + base) - base).astype(numpy.int32)
+        parts = (numpy.split(part, numpy.cumsum(counts)[:-1]) for part in (ids, *borders.T.copy()))
+        return [EncodedText(*part) for part in zip(*parts, strict=True)]
 
 
 def _needs_blank(backend: Any) -> bool:
@@ -344,9 +348,7 @@ class EncoderCollator:
     def _positions(
         self, windows: Sequence[Window], plans: Sequence[Stretches], firsts: Sequence[int]
     ) -> dict[str, NDArray[Any]]:
-        """Return where the states of an example's tokens are among those of all windows.
-
-        `firsts` has the place of each window's first state.
+        """Return where the states of an example's tokens are; windows begin at `firsts`.
 
         Shape:
             context_positions: (B, T); question_positions and question_mask: (B, Q), the first
