@@ -11,6 +11,14 @@ models that were trained on a world before, such as those of bench/train_on_worl
 is a process of its own; OUT keeps what is done, a training that was cut off goes on from
 its last checkpoint, and a run with `--settings` or `--only-folds` does a part. Prints the table so
 far, with the paired randomization test of the encoder against the baseline.
+
+  python bench/compare_encoder.py --backbone PATH --train dev.json --test other.json --out said.json
+
+trains the encoder once, on the world and then on all items of the first file, within the same
+limits (`--minutes`, `--world-minutes`), and predicts the second, of which nothing is used before.
+A test file with a gold paragraph of the training file is refused. With `--figures DIR` each fold
+that is done leaves the figures of its items there (no text of them), from which another run goes
+on without its models.
 """
 
 from __future__ import annotations
@@ -29,8 +37,10 @@ import twowiki
 from twowiki.data.schema import Example, to_official
 from twowiki.data.sources import read_examples
 from twowiki.metric.significance import paired_randomization
+from twowiki.training.mixing import check_leaks
 
 ROOT = Path(__file__).resolve().parent.parent
+USUAL_SEED = 13
 FIGURES = ("em", "f1", "sp_em", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_f1")
 SETTINGS = ("baseline", "encoder", "baseline_world", "encoder_world")
 PAIRS = (("encoder", "baseline"), ("encoder_world", "baseline_world"))
@@ -40,7 +50,11 @@ WORLD = "people=2000,films=1500,seed=11,brief=1,limit_per_type=1500"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", type=Path, help="official file of real items")
+    parser.add_argument("file", type=Path, nargs="?", help="official file of real items")
+    parser.add_argument("--train", type=Path, help="official file to train on, instead of folds")
+    parser.add_argument("--test", type=Path, help="official file to predict, with --train")
+    parser.add_argument("--seed", type=int, default=USUAL_SEED, help="of the trainings")
+    parser.add_argument("--figures", type=Path, help="folder of the figures of finished folds")
     parser.add_argument("--backbone", required=True, help="folder or name of the encoder's start")
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "encoder_cv")
     parser.add_argument("--minutes", type=float, default=20.0, help="CPU minutes of a fold")
@@ -55,10 +69,24 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--only-folds", type=int, nargs="*", help="do these now (from 0)")
     parser.add_argument("--settings", nargs="+", default=list(SETTINGS), choices=SETTINGS)
+    parser.add_argument(
+        "--mix", nargs="*", default=[],
+        help="added to the encoder's real items: renamed=N, files; see train_mix",
+    )  # fmt: skip
     parser.add_argument("--flags", default="", help="more flags for the encoder's trainings")
     given = parser.parse_args()
     given.out = given.out.resolve()
     given.starts = dict(start.split("=", 1) for start in given.starts)
+    if bool(given.file) == bool(given.train) or bool(given.train) != bool(given.test):
+        parser.error("give a file for the folds, or both --train and --test")
+    if given.train:
+        predict_unseen(given)
+    else:
+        cross_validate(given)
+
+
+def cross_validate(given: argparse.Namespace) -> None:
+    """Train and score every fold that is asked for; print the table so far."""
     items = list(read_examples(given.file))
     write_folds(given, items)
     folds = range(given.folds) if given.only_folds is None else given.only_folds
@@ -89,17 +117,104 @@ def write_folds(given: argparse.Namespace, items: list[Example]) -> None:
     note.write_text(json.dumps(said), encoding="utf-8")
 
 
+def predict_unseen(given: argparse.Namespace) -> None:
+    """Train the encoder on one file, after the world, and predict another that it has not seen."""
+    predictions, given.out = given.out, given.out.with_name(f"{given.out.name}.runs")
+    given.out.mkdir(parents=True, exist_ok=True)
+    check_leaks([str(given.train)], read_examples(given.test))
+    flags = ["--train_file", str(given.train.resolve())]
+    flags += ["--validation_file", str(given.train.resolve()), "--max_eval_samples", "20"]
+    flags += [*fewer_paragraphs(given, "encoder", given.copies), *mix_flags(given, "encoder")]
+    flags += ["--max_cpu_minutes", str(given.minutes)]
+    if given.world_minutes or given.starts:
+        flags += ["--model_name_or_path", str(train_on_world(given, "encoder") / "best")]
+    run = given.out / f"encoder_seed{given.seed}"
+    train(given, "encoder", run, flags)
+    command = [sys.executable, "-m", "twowiki", "predict", str(run / "best")]
+    subprocess.run([*command, str(given.test), str(predictions)], check=True, cwd=ROOT)
+
+
 def train_fold(given: argparse.Namespace, settings: str, fold: int) -> None:
     """Train one setting on one fold, after the world where it asks for one."""
+    if read_figures(given, settings, fold) is not None:
+        return
     model = settings.removesuffix("_world")
     folder = given.out / f"fold_{fold}"
     flags = ["--train_file", str(folder / "train.json")]
     flags += ["--validation_file", str(folder / "dev.json")]
-    flags += fewer_paragraphs(given, model, given.copies)
+    flags += [*fewer_paragraphs(given, model, given.copies), *mix_flags(given, model)]
     flags += ["--max_cpu_minutes", str(given.minutes)]
     if settings.endswith("_world"):
         flags += ["--model_name_or_path", str(train_on_world(given, model) / "best")]
-    train(given, model, given.out / settings / f"fold_{fold}", flags)
+    train(given, model, run_folder(given, settings, fold), flags)
+    write_figures(given, settings, fold)
+
+
+def run_folder(given: argparse.Namespace, settings: str, fold: int) -> Path:
+    """Give the folder of a fold's training; each seed has its own."""
+    folder: Path = given.out / settings / f"fold_{fold}{seed_name(given)}"
+    return folder
+
+
+def seed_name(given: argparse.Namespace) -> str:
+    """Give what a seed adds to a folder's name: nothing for the usual one."""
+    return "" if given.seed == USUAL_SEED else f"_seed{given.seed}"
+
+
+def figures_file(given: argparse.Namespace, settings: str, fold: int) -> Path | None:
+    """Give the file of a fold's figures; None where they are not kept."""
+    name = f"{settings}_seed{given.seed}_fold{fold}_of_{given.folds}.json"
+    return given.figures / name if given.figures else None
+
+
+def read_figures(given: argparse.Namespace, settings: str, fold: int) -> dict[str, Any] | None:
+    """Give the figures of a finished fold, kept or from its run; None where there are none."""
+    path = figures_file(given, settings, fold)
+    if path is not None and path.is_file():
+        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if kept["asked"] != asked_of(given, settings):
+            sys.exit(f"{path} holds figures of other settings: give another --figures")
+        return kept
+    return figures_of_run(given, settings, fold)
+
+
+def asked_of(given: argparse.Namespace, settings: str) -> dict[str, Any]:
+    """Give what the figures of a fold depend on beside its setting and number."""
+    names = "minutes paragraphs copies folds seed mix flags".split()
+    if settings.endswith("_world"):
+        names += ["world", "world_minutes"]
+    return {name: getattr(given, name) for name in names}
+
+
+def figures_of_run(given: argparse.Namespace, settings: str, fold: int) -> dict[str, Any] | None:
+    """Score a finished run: each item's figures by id, and what the report says of the training."""
+    found = read_run(run_folder(given, settings, fold))
+    if found is None:
+        return None
+    predictions, report = found
+    gold = json.loads((given.out / f"fold_{fold}" / "dev.json").read_text(encoding="utf-8"))
+    scored = twowiki.score(predictions, gold)
+    kept = ("steps", "cpu_seconds", "selection")
+    config = ("per_device_train_batch_size", "train_paragraphs", "train_copies")
+    return {
+        "asked": asked_of(given, settings),
+        "items": {
+            item["_id"]: [round(row[name], 4) for name in FIGURES]
+            for item, row in zip(gold, scored.per_example(), strict=True)
+        },
+        "signature": scored.signature,
+        "without": report["scores"].get("without", {}),
+        **{name: report[name] for name in kept if name in report},
+        "config": {name: report["config"][name] for name in config},
+    }
+
+
+def write_figures(given: argparse.Namespace, settings: str, fold: int) -> None:
+    """Keep the figures of a fold that has just been done, where they are kept."""
+    path, found = figures_file(given, settings, fold), figures_of_run(given, settings, fold)
+    if path is not None and found is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(found) + "\n", encoding="utf-8")
 
 
 def train_on_world(given: argparse.Namespace, model: str) -> Path:
@@ -129,9 +244,14 @@ def fewer_paragraphs(given: argparse.Namespace, model: str, copies: int) -> list
     return ["--train_paragraphs", str(given.paragraphs), "--train_copies", str(copies)]
 
 
+def mix_flags(given: argparse.Namespace, model: str) -> list[str]:
+    """Give the flags that add to the encoder's real items."""
+    return ["--train_mix", *given.mix] if given.mix and model == "encoder" else []
+
+
 def world_run(given: argparse.Namespace, model: str) -> Path:
     """Give the folder of a model's run on a world: one that was given, or this bench's own."""
-    return Path(given.starts.get(model, given.out / "world" / model)).resolve()
+    return Path(given.starts.get(model, given.out / f"world{seed_name(given)}" / model)).resolve()
 
 
 def train(given: argparse.Namespace, model: str, folder: Path, flags: list[str]) -> None:
@@ -139,6 +259,7 @@ def train(given: argparse.Namespace, model: str, folder: Path, flags: list[str])
     if (folder / "report.json").is_file():
         return
     command = [sys.executable, str(ROOT / "train.py"), "--output_dir", str(folder)]
+    command += ["--seed", str(given.seed)]
     command += (
         encoder_flags(given)
         if model == "encoder"
@@ -203,36 +324,33 @@ def encoder_flags(given: argparse.Namespace) -> list[str]:
 
 def show(given: argparse.Namespace, items: list[Example]) -> None:
     """Print the table of the settings whose folds are all done, and the tests of the pairs."""
-    reports, rows, notes = {}, {}, []
-    gold = [to_official(item) for item in items]
+    rows: dict[str, Any] = {}
+    runs: dict[str, list[dict[str, Any]]] = {}
+    notes = []
     for settings in SETTINGS:
-        runs = [read_run(given.out / settings / f"fold_{fold}") for fold in range(given.folds)]
-        done = [run for run in runs if run is not None]
+        found = [read_figures(given, settings, fold) for fold in range(given.folds)]
+        done = [one for one in found if one is not None]
         if len(done) < given.folds:
             notes.append(f"{settings}: {len(done)} of {given.folds} folds are done")
             continue
-        said: dict[str, Any] = {"answer": {}, "sp": {}, "evidence": {}}
-        for predictions, _ in done:
-            for key in said:
-                said[key] |= predictions[key]
-        report = twowiki.score(said, gold, by_type=True)
-        reports[settings] = report, [run[1] for run in done]
-        rows[settings] = numpy.array([[r[key] for key in FIGURES] for r in report.per_example()])
-    print(f"\n{len(items)} real items, {given.folds} folds")
+        by_id = {name: row for one in done for name, row in one["items"].items()}
+        rows[settings] = numpy.array([by_id[item.id] for item in items])
+        runs[settings] = done
+    print(f"\n{len(items)} real items, {given.folds} folds, seed {given.seed}")
     for model in ("baseline", "encoder"):
         print(told_of_world(given, model))
     print()
     print(f"| settings | steps | {' | '.join(FIGURES)} |\n|---|---|{'---|' * len(FIGURES)}")
-    for settings, (report, runs) in reports.items():
-        figures = " | ".join(f"{report.metrics[key]:.2f}" for key in FIGURES)
-        print(f"| {settings} | {sum(run['steps'] for run in runs)} | {figures} |")
+    for settings, values in rows.items():
+        figures = " | ".join(f"{value:.2f}" for value in values.mean(axis=0))
+        print(f"| {settings} | {sum(run['steps'] for run in runs[settings])} | {figures} |")
     for one, other in PAIRS:
         if one in rows and other in rows:
             p_values = paired_randomization(rows[one], rows[other])
             figures = " | ".join(f"{p:.4f}" for p in p_values)
             print(f"| p, {one} against {other} | | {figures} |")
-    for settings, (report, runs) in reports.items():
-        show_by_type(settings, report, runs)
+    for settings, values in rows.items():
+        show_by_type(settings, values[:, -1], items, runs[settings])
     print("\n".join(notes))
 
 
@@ -253,21 +371,30 @@ def told_of_world(given: argparse.Namespace, model: str) -> str:
     return f"{model}, before, on a world: {'; '.join(reversed(told))}"
 
 
-def show_by_type(settings: str, report: Any, runs: list[dict[str, Any]]) -> None:
-    """Print joint F1 by type, and what the decoder derives is worth."""
+def show_by_type(
+    settings: str, joint_f1: Any, items: list[Example], runs: list[dict[str, Any]]
+) -> None:
+    """Print joint F1 by type, what the decoder derives is worth, and what the selection loses."""
     minutes = numpy.mean([run["cpu_seconds"] for run in runs]) / 60
     config = runs[-1]["config"]
     batch = config["per_device_train_batch_size"]
     paragraphs, copies = config["train_paragraphs"], config["train_copies"]
     read = f"{copies} draws of {paragraphs} paragraphs" if paragraphs else "whole contexts"
     print(f"\n{settings}: {minutes:.1f} CPU minutes a fold, batches of {batch}, {read}")
-    parts = [f"{name} {group.metrics['joint_f1']:.2f}" for name, group in report.types.items()]
+    types = {
+        item.type: [i for i, one in enumerate(items) if one.type == item.type] for item in items
+    }
+    parts = [f"{name} {joint_f1[places].mean():.2f}" for name, places in types.items()]
     print(f"{settings}, joint F1: {', '.join(parts)}")
-    for name in runs[0]["scores"].get("without", {}):
-        n = [run["scores"].get("n") or 1 for run in runs]
-        value = numpy.average([r["scores"]["without"][name]["joint_f1"] for r in runs], weights=n)
+    sizes = [len(run["items"]) for run in runs]
+    for name in runs[0]["without"]:
+        values = [run["without"][name]["joint_f1"] for run in runs]
+        value = numpy.average(values, weights=sizes)
         print(f"{settings} without {name}, joint F1: {value:.2f} (mean over the folds)")
-    print(report.signature)
+    if all("selection" in run for run in runs):
+        values = [run["selection"]["recall"] for run in runs]
+        print(f"{settings}, gold paragraphs kept: {numpy.average(values, weights=sizes):.2f}")
+    print(f"each fold: {runs[0]['signature']}")
 
 
 def read_run(folder: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:

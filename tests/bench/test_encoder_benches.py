@@ -36,7 +36,7 @@ def test_the_cross_validation_predicts_each_item_once_and_goes_on(tmp_path: Path
         str(ROOT / "bench" / "compare_encoder.py"), str(tmp_path / "dev.json"),
         "--backbone", str(backbone), "--out", str(tmp_path / "cv"), "--folds", "2",
         "--minutes", "0.02", "--settings", "encoder", "--flags=--bf16 false",
-        "--paragraphs", "2", "--copies", "2",
+        "--paragraphs", "2", "--copies", "2", "--figures", str(tmp_path / "figures"),
     ]  # fmt: skip
     first = run(*command, "--only-folds", "1")
     report = json.loads(
@@ -45,11 +45,14 @@ def test_the_cross_validation_predicts_each_item_once_and_goes_on(tmp_path: Path
     assert report["config"]["train_paragraphs"] == 2
     assert report["data"]["train"]["windows"] == 6
     assert "encoder: 1 of 2 folds are done" in first
+    (tmp_path / "cv" / "encoder" / "fold_1" / "report.json").unlink()  # its figures are kept
     printed = run(*command)
     assert "encoder/fold_1" not in printed
+    kept_figures = (tmp_path / "figures" / "encoder_seed13_fold1_of_2.json").read_text("utf-8")
+    assert list(json.loads(kept_figures)["items"]) == [record["_id"] for record in records[1::2]]
     row = next(line for line in printed.splitlines() if line.startswith("| encoder"))
     assert len(row.split("|")) == 12
-    assert "n:6" in printed
+    assert "6 real items" in printed
     assert "baseline: 0 of 2 folds are done" in printed
     assert "encoder: not trained on a world" in printed
     world = ["--world", "people=150,films=110,seed=3,brief=1,limit_per_type=20"]
@@ -63,3 +66,24 @@ def test_the_cross_validation_predicts_each_item_once_and_goes_on(tmp_path: Path
     ]
     assert [report["config"]["train_paragraphs"] for report in kept] == [2, 0]
     assert kept[1]["config"]["model_name_or_path"].endswith("encoder_short/best")
+
+
+@pytest.mark.slow
+def test_one_command_trains_on_one_file_and_predicts_another(tmp_path: Path) -> None:
+    backbone = save_backbone(tmp_path / "backbone")
+    for name, part in (("train", examples()[:4]), ("test", examples()[4:6])):
+        records = [to_official(example) for example in part]
+        (tmp_path / f"{name}.json").write_text(json.dumps(records), encoding="utf-8")
+    command = [
+        str(ROOT / "bench" / "compare_encoder.py"), "--backbone", str(backbone),
+        "--train", str(tmp_path / "train.json"), "--out", str(tmp_path / "said.json"),
+        "--minutes", "0.02", "--world-minutes", "0", "--seed", "5", "--mix", "renamed",
+        "--flags=--bf16 false --select_paragraphs 4",
+    ]  # fmt: skip
+    run(*command, "--test", str(tmp_path / "test.json"))
+    answers = json.loads((tmp_path / "said.json").read_text(encoding="utf-8"))["answer"]
+    assert list(answers) == [example.id for example in examples()[4:6]]
+    run_folder = tmp_path / "said.json.runs" / "encoder_seed5"
+    report = json.loads((run_folder / "report.json").read_text(encoding="utf-8"))
+    assert report["config"]["seed"] == 5
+    assert report["data"]["train"]["windows"] == 8
