@@ -117,7 +117,7 @@ def test_a_comparison_is_answered_from_its_triples_only_if_so_asked() -> None:
 
 
 def test_a_chain_is_answered_by_its_last_triple_only_if_so_asked() -> None:
-    config = configured()
+    config = configured(chain_answers=True)
     question = "When was the director of Mist (1940 Film) born?"
     director = ("director", [place("Mist (1940 film)")], [place("Cy Venn")])
     born = ("date of birth", [place("Cy Venn (director)")], [place("1901")])

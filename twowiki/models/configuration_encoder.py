@@ -73,7 +73,7 @@ class TwoWikiEncoderConfig(MultihopConfig, PretrainedConfig):
     chain_consistency: bool = True  # an unnamed subject is the object of another triple
     chain_margin: float = 6.0  # most that such a choice may lose against the best places, in logits
     derive_answers: bool = True  # answers of comparisons follow from the predicted triples' values
-    chain_answers: bool = True  # the answer of a chain of two triples is the last one's object
+    chain_answers: bool = False  # the answer of a chain of two triples is the last one's object
     initializer_range: float = 0.02  # spread of the heads' first weights
 
     def __post_init__(self, **kwargs: Any) -> None:

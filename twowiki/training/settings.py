@@ -377,7 +377,7 @@ class EncoderArguments(AdaptedSettings, MultihopSettings):
     chain_consistency: bool | None = _option("decode linked triples together (default: on)")
     chain_margin: float | None = _weight("largest loss for a link, in logits (default: 6)")
     derive_answers: bool | None = _option("derive comparisons from the triples (default: on)")
-    chain_answers: bool | None = _option("answer chains by their last triple (default: on)")
+    chain_answers: bool | None = _option("answer chains by their last triple (default: off)")
     initializer_range: float | None = _weight("spread of the heads' weights (default: 0.02)")
 
     @property
