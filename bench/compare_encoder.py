@@ -306,6 +306,14 @@ def baseline_flags(trained: bool) -> list[str]:
     return [*shared, *sizes, "--learning_rate", "3e-3"]
 
 
+def half() -> list[str]:
+    """Ask for bf16 where the processor computes in it; elsewhere it takes many times as long."""
+    from torch.cpu import get_capabilities
+
+    able = get_capabilities()
+    return ["--bf16"] if able.get("amx_bf16") or able.get("avx512_bf16") else []
+
+
 def encoder_flags(given: argparse.Namespace) -> list[str]:
     """Give the encoder's settings."""
     rates = [
@@ -317,7 +325,7 @@ def encoder_flags(given: argparse.Namespace) -> list[str]:
         "4",
     ]
     rates += ["--support_weight", "3", "--dropout", "0"]
-    cheap = ["--backbone_dropout", "0", "--bf16"]
+    cheap = ["--backbone_dropout", "0", *half()]
     own = ["--task", "encoder", "--model_name_or_path", given.backbone]
     return [*own, *rates, *cheap, *given.flags.split()]
 

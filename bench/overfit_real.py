@@ -16,6 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from compare_encoder import half
+
 from twowiki.data.schema import Example, to_official
 from twowiki.data.sources import read_examples
 
@@ -88,7 +90,7 @@ def model_flags(backbone: str) -> list[str]:
         "--lr_scheduler_type",
         "linear",
     ]
-    cheap = ["--per_device_train_batch_size", "4", "--bf16"]
+    cheap = ["--per_device_train_batch_size", "4", *half()]
     no_dropout = ["--dropout", "0", "--backbone_dropout", "0"]
     return ["--task", "encoder", "--model_name_or_path", backbone, *rates, *cheap, *no_dropout]
 
