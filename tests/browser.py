@@ -26,6 +26,7 @@ HAND_OVER = (  # the browser reads at 3 and writes at 4
     "os.set_inheritable(3, True); os.set_inheritable(4, True); "
     "os.execvp(sys.argv[3], sys.argv[3:])"
 )
+VIEWS = [(400, False), (400, True), (1400, False), (1400, True)]  # width, dark
 KEYS = {
     "Tab": ("Tab", 9, ""),
     "Enter": ("Enter", 13, "\r"),
@@ -222,6 +223,18 @@ class Browser:
         """Save what is to be seen."""
         answer = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(answer["data"]))
+
+    def check(self, *pages: str) -> None:
+        """Fail where a page, all unfolded, does not fit a view, complains, or has a violation."""
+        self.console.clear()
+        for width, dark in VIEWS:
+            self.size(width, dark=dark)
+            for page in pages:
+                self.go(page)
+                self.evaluate("document.querySelectorAll('details').forEach((x) => x.open = true)")
+                assert self.overflow() == 0, (page, width)
+                assert self.console == [], (page, width)
+                assert self.violations() == [], (page, width, dark)
 
     def close(self) -> None:
         """End the browser."""

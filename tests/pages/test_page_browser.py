@@ -113,6 +113,10 @@ def test_what_a_file_holds_is_text(browser: Browser, tmp_path: Path) -> None:
     assert (browser.requests, browser.console) == ([address], [])
 
 
+def test_a_checker_finds_nothing(browser: Browser, page: str) -> None:
+    browser.check(page)
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [320, 400, 768, 1200])
 def test_it_never_scrolls_sideways(browser: Browser, page: str, width: int, dark: bool) -> None:

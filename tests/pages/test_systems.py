@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser import Browser
+from tests.browser import VIEWS, Browser
 from tests.joint_files import several, write
 from tests.pages.test_page_browser import spoil
 from tests.pages.test_pages import findings_of, read
@@ -26,8 +26,6 @@ from twowiki.pages.collect import ReportFindings, collect_findings, system_names
 from twowiki.pages.evidence import command_text, file_name
 from twowiki.pages.page import render_page
 from twowiki.pages.rows import RowPacker
-
-VIEWS = [(400, False), (400, True), (1400, False), (1400, True)]
 
 
 def blocks_of(examples: Any, answer: str | None = None) -> dict[str, Any]:
