@@ -27,6 +27,9 @@ KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 def execute(notebook: Any, folder: Path) -> Any:
     """Execute a copy of a notebook in a folder, and give it stripped."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # kernels inherit it: the same sums each time
+    # kernels inherit them: a checkout's own `tests`, and this environment's commands
+    for name, place in (("PYTHONPATH", HERE.parent), ("PATH", Path(sys.executable).parent)):
+        os.environ[name] = os.pathsep.join(filter(None, (str(place), os.environ.get(name))))
     copy = nbformat.from_dict(notebook)
     client = NotebookClient(
         copy, timeout=LONGEST, kernel_name="python3", resources={"metadata": {"path": str(folder)}}

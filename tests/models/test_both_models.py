@@ -152,7 +152,8 @@ def test_a_saved_model_loads_by_the_auto_classes_and_gives_equal_outputs(
     assert AutoTokenizer.from_pretrained(folder, trust_remote_code=False)("Who?")["input_ids"]
     given = [(example.question, example.context) for example in examples()[:3]]
     loaded = load_model(folder)
-    assert [loaded.predict(*one) for one in given] == [model.predict(*one) for one in given]
+    for one in given:  # the last bits of a score depend on where its numbers lie in memory
+        assert rounded(loaded.predict(*one)) == rounded(model.predict(*one))
 
 
 def test_every_weight_comes_back_and_a_missing_one_is_initialized_alone(

@@ -89,7 +89,9 @@ def layout_of(raw: Any) -> str | None:
         return "FlashRAG"
     if raw.get("question_text") is not None:
         return "IRCoT"
-    if "question" in raw and (raw.get("paragraphs") or raw.get("contexts")) is not None:
+    contexts = raw.get("contexts")  # of objects; anything else is `context`, misspelled
+    objects = isinstance(contexts, list) and contexts and isinstance(contexts[0], Mapping)
+    if "question" in raw and (raw.get("paragraphs") is not None or objects):
         return "MuSiQue"
     has_input = raw.get("input") is not None and raw.get("answers") is not None
     return "LongBench" if has_input and isinstance(raw.get("context"), str) else None
