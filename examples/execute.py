@@ -75,8 +75,8 @@ def _joined(outputs: list[Any]) -> list[Any]:
 
 
 def _plain(output: Any) -> Any:
-    """Drop progress bars and warnings (standard error) and widgets; keep the rest."""
-    if output.output_type == "stream" and output.name == "stderr":
+    """Drop progress bars, warnings (standard error), blank text and widgets; keep the rest."""
+    if output.output_type == "stream" and (output.name == "stderr" or not output.text.strip()):
         return None
     if "application/vnd.jupyter.widget-view+json" in output.get("data", {}):
         return None

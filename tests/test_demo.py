@@ -405,6 +405,7 @@ def test_it_fits_a_telephone_and_an_example_asks(browser: Browser, served: str, 
     browser.until(lambda: pane(browser) not in (before, ""))
     assert "score" in pane(browser)
     assert browser.overflow() == 0
+    browser.until(lambda: browser.violations() == [], seconds=20)  # once it has stopped fading
 
 
 @pytest.mark.slow

@@ -78,6 +78,9 @@ STYLE = """
 .twowiki .answer { font-size: 1.35rem; font-weight: 650; margin: .2rem 0 .6rem; }
 .twowiki ol { list-style: decimal; }
 .gradio-container { overflow-wrap: anywhere; }
+.gradio-container button[role=tab].selected { color: #1d4ed8; }
+.dark .gradio-container button[role=tab].selected,
+.gradio-container.dark button[role=tab].selected { color: #93c5fd; }
 :focus-visible { outline: 3px solid #0b5cad !important; outline-offset: 2px; }
 .dark :focus-visible { outline-color: #79b8ff !important; }
 """
