@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from twowiki.errors import DataError
 from twowiki.human.times import parse_time
-from twowiki.io.records import person_of_field, read_records, text_of_field
+from twowiki.io.records import decoded_cell, person_of_field, read_records, text_of_field
 
 TASKS_PER_HIT = 5
 _FORMULA = ("=", "+", "-", "@", "'")
@@ -238,11 +238,11 @@ def read_annotations(records: Iterable[tuple[int, Any]], path: str) -> Iterator[
             yield from _task_annotations(record, path, number)
         else:
             values = {
-                str(name): _texts(_decoded(value))
+                str(name): _texts(decoded_cell(value))
                 for name, value in record.items()
                 if name not in _OWN
             }
-            yield _annotation(number, record, values, record, _decoded(record.get("annotator")),
+            yield _annotation(number, record, values, record, decoded_cell(record.get("annotator")),
                               record.get("annotation_id"))  # fmt: skip
 
 
@@ -407,16 +407,6 @@ def _texts(value: Any) -> list[str]:
     if isinstance(value, list):
         return [text for entry in value for text in _texts(entry)]
     return [] if value is None or value == "" else [str(value)]
-
-
-def _decoded(value: Any) -> Any:
-    """Decode the JSON that a table's cell may hold."""
-    if isinstance(value, str) and value[:1] in ("[", "{"):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
 
 
 def _number(value: Any) -> float | None:

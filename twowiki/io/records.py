@@ -519,6 +519,16 @@ def _json_faults(path: str | PathLike[str] | None) -> Iterator[None]:
 # ---- single fields
 
 
+def decoded_cell(value: Any) -> Any:
+    """Return the array or object whose JSON a table's cell holds; any other value as it is."""
+    if isinstance(value, str) and value[:1] in ("[", "{"):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
 def text_of_field(record: Mapping[str, Any], field: str, name: str, number: int) -> str:
     """Return a field that must hold text, as ids do; a number or null is never taken for text.
 

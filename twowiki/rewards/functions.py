@@ -10,7 +10,6 @@ A column that is missing as a whole is an error.
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from typing import Any, NamedTuple
 
 from twowiki.data.fields import parse_context, parse_facts, parse_triple_ids, parse_triples
 from twowiki.errors import DataError
+from twowiki.io.records import decoded_cell
 from twowiki.llm.parsing import ParsedOutput, parse_llm_output
 from twowiki.metric.results import MEASURES, NONE, AliasesOf, Gold, PartScore, no_aliases
 from twowiki.metric.scoring import Scorer, score_joint
@@ -129,7 +129,7 @@ def grounded(completions: Sequence[Any], **columns: Any) -> Rewards:
             found.append(None)
             continue
         if id(context) not in folded:
-            pages = parse_context(_decoded(context))
+            pages = parse_context(decoded_cell(context))
             folded[id(context)] = [_words(" ".join([title, *texts])) for title, texts in pages]
         triples = parsed.triples or ()
         stands = sum(_stands(triple, folded[id(context)]) for triple in triples)
@@ -233,8 +233,9 @@ class _Columns:
             name: self.values(name, needed=False)
             for name in ("answer_aliases", "answer_id", "evidences_id")
         }
+        columns = {**needed, **others}
         for number in range(self._count):
-            row = {name: _decoded(column[number]) for name, column in {**needed, **others}.items()}
+            row = {name: decoded_cell(column[number]) for name, column in columns.items()}
             facts = _tuples(row.get(_FACTS), parse_facts)
             triples = _tuples(row.get(_TRIPLES), parse_triples)
             text = row.get(_ANSWER)
@@ -257,7 +258,7 @@ class _Columns:
 
 def _flat(entry: Any) -> dict[str, Any]:
     """Return the fields of a rubric's info or state, those of its input included."""
-    entry = _decoded(entry)
+    entry = decoded_cell(entry)
     if not isinstance(entry, Mapping):
         return {}
     inner = [_flat(entry[name]) for name in ("input", "info") if entry.get(name)]
@@ -269,16 +270,6 @@ def _tuples(value: Any, parse: Callable[[Any], list[Any]]) -> list[Any]:
     if isinstance(value, Mapping) and value and all(isinstance(v, list) for v in value.values()):
         value = [dict(zip(value, row, strict=True)) for row in zip(*value.values(), strict=True)]
     return parse(value)
-
-
-def _decoded(value: Any) -> Any:
-    """Return the value of a column that holds JSON as text."""
-    if isinstance(value, str) and value[:1] in ("[", "{"):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
 
 
 def _parsed_all(completions: Sequence[Any]) -> Iterator[ParsedOutput]:
