@@ -24,7 +24,9 @@ SIZES = {
     "num_attention_heads": 2,
     "intermediate_size": 48,
 }
-OPTIONS: dict[str, Any] = {"head_size": 16, "triple_slots": 6, "slot_layers": 2}
+OPTIONS: dict[str, Any] = {
+    "head_size": 16, "triple_slots": 6, "slot_layers": 2, "fuse_single_windows": False,
+}  # fmt: skip
 WORDPIECE, BYTES, UNIGRAM = "wordpiece", "bytes", "unigram"
 # kind of backbone -> (tokenizer, fields of its configuration)
 BACKBONES: dict[str, tuple[str, dict[str, Any]]] = {

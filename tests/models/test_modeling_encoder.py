@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -276,6 +277,53 @@ def test_the_backbone_reads_the_marks_of_question_and_context() -> None:
         (record.question_matches > 0).sum()
     )
     assert len(marks) == len(ids)
+
+
+def fused_model(**options: Any) -> tuple[TwoWikiEncoderForMultihopQA, list[Window]]:
+    model, records = model_and_records("bert", examples()[:4], window_tokens=330, **options)
+    torch.manual_seed(1)
+    for layer in model.fusion:  # as drawn, a fusion layer changes nothing
+        torch.nn.init.normal_(layer.attention.output.weight, 0.0, 0.1)
+        torch.nn.init.normal_(layer.feed.narrow.weight, 0.0, 0.1)
+    return model, records
+
+
+def test_only_examples_of_several_windows_are_fused() -> None:
+    model, records = fused_model()
+    several = [len(plan_example(record, model.config)) > 1 for record in records]
+    assert {True, False} == set(several)
+    before, _ = fused_model(fuse_single_windows=True)  # as saved before there was the choice
+    without, _ = fused_model(fusion_layers=0)
+    without.load_state_dict(model.state_dict(), strict=False)
+    rows: list[int] = []
+    model.fusion[0].register_forward_pre_hook(lambda _, given: rows.append(len(given[0])))
+    found, fused, plain = (outputs(one, records) for one in (model, before, without))
+    assert rows == [sum(several)]
+    for number, is_fused in enumerate(several):
+        for name in (*OVER_TOKENS, *WHOLE, "support_logits"):
+            same, other = (fused, plain) if is_fused else (plain, fused)
+            near(found[name][number], same[name][number], 1e-5)
+        assert not torch.allclose(found.start_logits[number], other.start_logits[number])
+    single = [record for record, is_fused in zip(records, several, strict=True) if not is_fused]
+    model.train()(**batch_of(model, single)).loss.backward()
+    assert rows == [sum(several)]
+    assert all(not weight.grad.any() for weight in model.fusion.parameters())
+
+
+def test_new_models_skip_fusion_and_folders_without_the_key_do_not(tmp_path: Path) -> None:
+    backbone, (config, tokenizer) = tmp_path / "bert", settings("bert")
+    AutoModel.from_config(config.backbone_config).save_pretrained(backbone)
+    tokenizer.save_pretrained(backbone)
+    new = TwoWikiEncoderForMultihopQA.from_backbone(str(backbone), relations=["director"])
+    new.save_pretrained(tmp_path / "new")
+    saved = json.loads((tmp_path / "new" / "config.json").read_text("utf-8"))
+    assert saved.pop("fuse_single_windows") is False
+    assert not AutoConfig.from_pretrained(tmp_path / "new").fuse_single_windows
+    (tmp_path / "new" / "config.json").write_text(json.dumps(saved), encoding="utf-8")
+    older = AutoConfig.from_pretrained(tmp_path / "new")
+    assert older.fuse_single_windows
+    batch = EncoderCollator(older)(model_and_records("bert", examples()[:2])[1])
+    assert "fused_rows" not in batch
 
 
 @pytest.mark.slow

@@ -168,7 +168,7 @@ def test_the_options_of_a_model_are_settings_with_its_types_and_defaults(kind: s
         cls, model = EncoderArguments, configuration_encoder.TwoWikiEncoderConfig
         decided = {"backbone_config", "backbone_name", "relations", "title_marker_id"}
         decided |= {"sentence_marker_id", "prefix_ids", "middle_ids", "suffix_ids"}
-        decided |= {"context_segment", "padding_id", "selector"}
+        decided |= {"context_segment", "padding_id", "selector", "fuse_single_windows"}
     options = {one.name: one for one in fields(cls) if "configuration" in one.metadata["group"]}
     annotated = {n: t for n, t in model.__annotations__.items() if "ClassVar" not in str(t)}
     assert set(options) == set(annotated) - decided

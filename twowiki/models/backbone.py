@@ -6,16 +6,15 @@ states of all windows in one row. Raises ValueError for a model that is not an e
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
-from transformers import AttentionInterface, AttentionMaskInterface, AutoModel, AutoTokenizer
+from transformers import AutoModel, AutoTokenizer
 
-from .configuration_encoder import VARIABLE_LENGTHS, TwoWikiEncoderConfig, packs
+from .configuration_encoder import DISENTANGLED, VARIABLE_LENGTHS, TwoWikiEncoderConfig, packs
+from .packed_attention import let_distances_pack, read_packed
 from .processing_encoder import SENTENCE_MARKER, TITLE_MARKER, add_markers, frame_of
 
 
@@ -24,6 +23,7 @@ def build_backbone(config: TwoWikiEncoderConfig) -> Any:
     if config.backbone_config is None:
         raise ValueError("the configuration has no backbone_config. Use from_backbone")
     backbone = AutoModel.from_config(config.backbone_config, dtype=torch.get_default_dtype())
+    let_distances_pack(backbone)
     return without_pooler(backbone)
 
 
@@ -107,6 +107,9 @@ def read_windows(backbone: Any, windows: Windows) -> Tensor:
         if not packs(backbone.config):
             raise ValueError(f"packed windows need {VARIABLE_LENGTHS} or flash attention")
         longest = windows.positions.shape[0]  # a shape, which no step has to wait for
+        if backbone.config.model_type == DISENTANGLED:
+            inputs["position_ids"] = windows.position_ids
+            return read_packed(backbone, inputs, windows.borders, longest).flatten(0, 1)
         inputs |= dict.fromkeys(("cu_seq_lens_q", "cu_seq_lens_k"), windows.borders)
         inputs |= {"max_length_q": longest, "max_length_k": longest}
         inputs["position_ids"] = windows.position_ids
@@ -120,65 +123,8 @@ def read_windows(backbone: Any, windows: Windows) -> Tensor:
 
 def set_attention(model: Any, name: str) -> None:
     """Make a model's backbone attend by an implementation; its batches are laid out for that."""
-    model.backbone.set_attn_implementation(name)
+    if model.config.backbone_config.model_type == DISENTANGLED:  # it has its own, not functions
+        model.backbone.config._attn_implementation = name
+    else:
+        model.backbone.set_attn_implementation(name)
     model.config.backbone_config._attn_implementation = name
-
-
-def varlen_attention(
-    module: Any,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attention_mask: Tensor | None,
-    dropout: float = 0.0,
-    scaling: float | None = None,
-    sliding_window: int | None = None,
-    cu_seq_lens_q: Tensor | None = None,
-    max_length_q: int = 0,
-    **_: Any,
-) -> tuple[Tensor, None]:
-    """Attend within each window of a packed row; an attention function of transformers.
-
-    Shape:
-        query, key, value: (1, heads, N, D); cu_seq_lens_q: (W + 1,). Output: (1, N, heads, D).
-    """
-    if cu_seq_lens_q is None:
-        raise ValueError(f"{VARIABLE_LENGTHS} attention needs packed windows")
-    if query.is_cuda:
-        if dropout or query.dtype not in (torch.bfloat16, torch.float16):
-            raise ValueError(
-                f"{VARIABLE_LENGTHS} needs bf16 or fp16, and attention without dropout"
-            )
-        from torch.nn.attention.varlen import varlen_attn
-
-        reach = (-1, -1) if sliding_window is None else (sliding_window - 1, sliding_window - 1)
-        q, k, v = (part[0].transpose(0, 1).contiguous() for part in (query, key, value))
-        borders, longest = cu_seq_lens_q, max_length_q
-        states: Any = varlen_attn(
-            q, k, v, borders, borders, longest, longest, scale=scaling, window_size=reach
-        )
-        return states.unsqueeze(0), None
-    pieces = []
-    for start, end in pairwise(cu_seq_lens_q.tolist()):
-        q, k, v = (part[:, :, start:end] for part in (query, key, value))
-        mask = None if sliding_window is None else _near(end - start, sliding_window, q.device)
-        pieces.append(
-            functional.scaled_dot_product_attention(
-                q, k, v, attn_mask=mask, dropout_p=dropout, scale=scaling
-            )
-        )
-    return torch.cat(pieces, dim=2).transpose(1, 2).contiguous(), None
-
-
-def _near(length: int, reach: int, device: Any) -> Tensor:
-    """Return which tokens of a window are less than `reach` apart: (L, L)."""
-    positions = torch.arange(length, device=device)
-    return (positions.unsqueeze(0) - positions.unsqueeze(1)).abs() < reach
-
-
-def _no_mask(*_: Any, **__: Any) -> None:
-    """Make no mask: packed windows are separated by their lengths."""
-
-
-AttentionInterface.register(VARIABLE_LENGTHS, varlen_attention)
-AttentionMaskInterface.register(VARIABLE_LENGTHS, _no_mask)

@@ -19,6 +19,7 @@ _POSITIONS_AFTER_PADDING = frozenset(
     "roberta xlm-roberta xlm-roberta-xl camembert mpnet longformer data2vec-text ibert".split()
 )
 VARIABLE_LENGTHS = "twowiki_varlen"  # the attention of `backbone` that reads packed windows
+DISENTANGLED = "deberta-v2"  # the type of DeBERTa-v2 and v3, which has an attention of its own
 # backbones whose forward passes the lengths on to their attention
 _PACKABLE = frozenset("bert roberta xlm-roberta electra modernbert".split())
 # backbones whose attention uses distances only, so that longer windows than trained on work
@@ -59,6 +60,7 @@ class TwoWikiEncoderConfig(MultihopConfig, PretrainedConfig):
     triple_slots: int = 8  # triples that can be predicted, in no order
     slot_layers: int = 2  # layers in which the slots attend to each other and to the text
     fusion_layers: int = 1  # attention over all windows of an example, after the backbone
+    fuse_single_windows: bool = True  # of one window too; new models leave it out: no key is older
     head_size: int = 64  # width of an attention head in fusion and slot layers
     match_features: bool = True  # mark tokens that question or other titles repeat, see `matches`
     input_matches: bool = True  # the backbone reads these marks too, beside the tokens
@@ -167,6 +169,8 @@ class TwoWikiEncoderConfig(MultihopConfig, PretrainedConfig):
 
 def can_pack(backbone: Any) -> bool:
     """Return whether a backbone could read windows without padding."""
+    if backbone.model_type == DISENTANGLED:  # a convolution would reach over the windows' borders
+        return backbone.relative_attention and not getattr(backbone, "conv_kernel_size", 0)
     return backbone.model_type in _PACKABLE
 
 

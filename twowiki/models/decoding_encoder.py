@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy
 
-from .chain_answers import last_of_chain
 from .comparison_answers import derive_answer, is_named, same_thing
 from .configuration_encoder import TwoWikiEncoderConfig
 from .decoding import (
     NO_ANSWER,
     MultihopAnswer,
     ScoredSpan,
+    ScoredTriple,
     TripleSlot,
     WindowScores,
     collect_scores,
@@ -77,6 +77,25 @@ def decode_record(
         return with_answer(answer, scores, words, place)
     last = last_of_chain(folded, triples) if config.chain_answers else None
     return answer if last is None else with_answer(answer, scores, last.object, last.object_span)
+
+
+def last_of_chain(question: str, triples: Sequence[ScoredTriple]) -> ScoredTriple | None:
+    """Return the triple that a chain of two ends in; None where the triples are no such chain.
+
+    The chain begins with the subject that the folded question names; where it names neither, with
+    the triple whose object is the other's subject.
+    """
+    if len(triples) != 2:
+        return None
+    named = [is_named(triple.subject, question) for triple in triples]
+    if all(named):
+        return None
+    if not any(named):
+        named = [
+            same_thing(one.object, other.subject)
+            for one, other in zip(triples, reversed(triples), strict=True)
+        ]
+    return triples[named.index(False)] if any(named) and not all(named) else None
 
 
 def with_answer(

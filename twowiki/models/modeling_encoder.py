@@ -88,6 +88,7 @@ class TwoWikiEncoderForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  # 
             ValueError: the model has no fast tokenizer, or is not an encoder of pairs of texts.
         """
         body, tokenizer, fields = load_backbone(backbone, attn_implementation, revision)
+        fields["fuse_single_windows"] = False
         config = TwoWikiEncoderConfig(relations=list(relations), **{**fields, **options})
         model = cls(config)
         missing, _ = model.backbone.load_state_dict(body.state_dict(), strict=False)
@@ -144,6 +145,7 @@ class TwoWikiEncoderForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  # 
         token_type_ids: Tensor | None = None,
         matches: Tensor | None = None,
         window_matches: Tensor | None = None,
+        fused_rows: Tensor | None = None,
         start_positions: Tensor | None = None,
         end_positions: Tensor | None = None,
         answer_type_labels: Tensor | None = None,
@@ -159,7 +161,8 @@ class TwoWikiEncoderForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  # 
 
         Shape:
             The windows: see `Windows`; window_matches as input_ids. context_positions (into
-            their states), context_mask, span_mask (no markers), matches: (B, T).
+            their states), context_mask, span_mask (no markers), matches: (B, T). fused_rows, the
+            examples whose windows attend to each other: (M,); all without it.
             question_positions, question_mask: (B, Q). sentence_starts (a sentence's marker),
             sentence_mask, support_labels: (B, S). start_positions, end_positions,
             answer_type_labels: (B,). relation_labels and the pointers' positions: (B, K), in any
@@ -171,7 +174,7 @@ class TwoWikiEncoderForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  # 
         ))  # fmt: skip
         mask = torch.cat([question_mask, context_mask], dim=1)
         text = self._text(states, question_positions, context_positions, matches)
-        memory = self._fuse(text, mask)
+        memory = self._fuse(text, mask, fused_rows)
         question, context = memory.split([question_mask.shape[1], context_mask.shape[1]], dim=1)
         summary = masked_mean(question, question_mask)  # (B, H)
         slots, answer = self.slots(summary, memory, mask)  # (B, K, H), (B, H)
@@ -214,12 +217,20 @@ class TwoWikiEncoderForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  # 
             text = text + self.match_embedding(unpack_bits(matches, MATCH_BITS, text.dtype))
         return torch.cat([gather_tokens(states, question), text], dim=1)
 
-    def _fuse(self, memory: Tensor, mask: Tensor) -> Tensor:
+    def _fuse(self, memory: Tensor, mask: Tensor, rows: Tensor | None) -> Tensor:
         """Let all windows of an example attend to each other: (B, Q + T, H)."""
-        for layer in self.fusion:
-            memory = layer(memory, mask)
-        fused: Tensor = self.norm(memory)
-        return fused
+        if rows is not None and not rows.shape[0]:  # a weight without a gradient stops some loops
+            unused = [weight.sum() for weight in self.fusion.parameters()]
+            fused = memory + 0 * sum(unused) if torch.is_grad_enabled() else memory
+        else:
+            fused = memory if rows is None else memory.index_select(0, rows)
+            mask = mask if rows is None else mask.index_select(0, rows)
+            for layer in self.fusion:
+                fused = layer(fused, mask)
+            if rows is not None:
+                fused = memory.index_copy(0, rows, fused.to(memory.dtype))
+        normed: Tensor = self.norm(fused)
+        return normed
 
     def _support_logits(self, sentences: Tensor, question: Tensor) -> Tensor:
         """Score each sentence by itself, the question, and their product: (B, S)."""

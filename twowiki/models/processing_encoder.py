@@ -288,6 +288,8 @@ class EncoderCollator:
         count, width = batch["input_ids"].shape
         firsts = range(0, count * width, width) if borders is None else borders[:-1].tolist()
         batch |= self._positions(windows, plans, firsts)
+        if not self.config.fuse_single_windows:
+            batch["fused_rows"] = numpy.flatnonzero([len(plan) > 1 for plan in plans])
         if self.labels:
             batch |= label_rows(windows, batch["sentence_starts"].shape[1])
         return {name: torch.from_numpy(values) for name, values in batch.items()}

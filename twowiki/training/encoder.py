@@ -16,6 +16,7 @@ from torch import nn
 from twowiki.errors import DataError
 from twowiki.models.backbone import set_attention
 from twowiki.models.configuration_encoder import (
+    DISENTANGLED,
     VARIABLE_LENGTHS,
     TwoWikiEncoderConfig,
     can_pack,
@@ -183,12 +184,19 @@ def fitted(
     """Return the model with its attention, adapters and recomputed activations.
 
     Raises:
-        DataError: the attention that was asked for has no dropout, and the backbone has.
+        DataError: the attention that was asked for has no dropout, and the backbone has; or it
+            cannot read this backbone.
     """
     backbone = model.config.backbone_config
     chosen = VARIABLE_LENGTHS if packing_pays(backbone, config) else ""
     if config.attn_implementation or chosen:
         set_attention(model, config.attn_implementation or chosen)
+    if config.attn_implementation == VARIABLE_LENGTHS and not can_pack(backbone):
+        raise DataError(
+            f"{VARIABLE_LENGTHS} cannot read this {backbone.model_type} backbone",
+            field="attn_implementation",
+            remedy="Leave it out, or take BERT, RoBERTa, ELECTRA, ModernBERT or DeBERTa-v3",
+        )
     if backbone._attn_implementation == VARIABLE_LENGTHS and attention_dropout(backbone):
         raise DataError(
             f"{VARIABLE_LENGTHS} has no dropout in attention, and the backbone's is "
@@ -207,7 +215,8 @@ def packing_pays(backbone: Any, config: EncoderArguments) -> bool:
     """Return whether windows without padding run by a fast kernel here, as the backbone is."""
     half = config.bf16 or config.fp16 or os.environ.get("ACCELERATE_MIXED_PRECISION") in HALF
     on_gpu = torch.cuda.is_available() and os.environ.get("ACCELERATE_USE_CPU") != "true"
-    return half and on_gpu and can_pack(backbone) and not attention_dropout(backbone)
+    by_kernel = can_pack(backbone) and backbone.model_type != DISENTANGLED
+    return half and on_gpu and by_kernel and not attention_dropout(backbone)
 
 
 def attention_dropout(backbone: Any) -> float:
