@@ -34,6 +34,7 @@ from twowiki.worlds.random_draws import NOW, Chance, draw_date, write_date
 from twowiki.worlds.registry import Registry
 from twowiki.worlds.settings import WorldConfig, make_world_config, parse_world
 from twowiki.worlds.vocabulary import PROPERTIES
+from twowiki.worlds.work_pages import WorkWriter
 from twowiki.worlds.world import World, build_world
 
 CONFIG = WorldConfig(people=700, films=500, seed="spring")
@@ -411,7 +412,7 @@ def test_a_world_has_the_bytes_that_it_had(tmp_path: Path):
         hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()[:16]
         for name in ("wikidata.json", "paragraphs.jsonl")
     ]
-    assert digests == ["9cb2edcd72df65ed", "0764be9b3321d8e3"]
+    assert digests == ["c7856db5bad827b6", "f28ffd7b7a4e9a1a"]
 
 
 _LIVED = re.compile(r"\((?:born )?([^()]*?\d{4})[^()]*? – [^()]*?(\d{4})")
@@ -460,6 +461,23 @@ _SLIPS = (
     r"died from (?:a traffic collision|drowning)|died of (?:a traffic collision|drowning)",
     r"\bare boiled sweets",
     r"is a retired \w+ aristocrat",
+    r"\b(?:[Aa] Heiress|a (?:heir|honor))\b",
+    r"\bbuilt on \d|\bbuilt on [A-Z]",  # not on one day
+    r"\d(?:st|nd|rd|th) (?:January|February|March|April|May|June|July|August|September)",
+    r"[a-z] [A-Z][a-z]+ \d{1,2}, \d{4} (?:in|at) ",  # May 4, 1950, in
+    r"^\S+ .*, \w+ is (?:an?|the) \w+ (?:church|school) ",  # St. Ana's Church, Brod, is
+    r"won the Order of",
+    r"has [1-9] tracks",
+    r"^The (\w+) .*Prize is an? \1",
+)
+_ONE_OF = (  # a page says only one of them
+    "tells of|plot follows|story takes place|It is about|lyrics describe",
+    "was shot|scenes were filmed",
+    "shown again|restored version",
+    "success with the public|Critics praised",
+    r"collect(?:s|ed) \w|fondness for|left a collection",
+    "is the (?:son|daughter) of|was an? (?:son|daughter) of|was the (?:son|daughter) of",
+    "corresponded with|close friend of|compared with|guest at the house",
 )
 
 
@@ -477,6 +495,105 @@ def test_prose_has_none_of_the_slips_that_readers_found(dump: Dump):
             assert "in the charts" not in text, text
         if "animated" in page["sentences"][0]:
             assert not re.search(r"sets were|was shot|were filmed", text), text
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
+    """Give the sentences of 3,000 pages, many of them long."""
+    folder = tmp_path_factory.mktemp("pages")
+    write_world(WorldConfig(people=1100, films=800, seed="prose", words=50), folder)
+    lines = (folder / "paragraphs.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line)["sentences"] for line in lines]
+
+
+def test_no_page_says_a_thing_twice_or_two_that_exclude_each_other(pages: list[list[str]]):
+    assert len(pages) > 2900
+    slips, one_of = re.compile("|".join(_SLIPS), re.MULTILINE), [re.compile(x) for x in _ONE_OF]
+    for sentences in pages:
+        text = "\n".join(sentences)
+        assert not slips.search(text), text
+        for choice in one_of:
+            assert sum(bool(choice.search(sentence)) for sentence in sentences) <= 1, text
+        deeds = [m[1] for s in sentences if (m := re.match(r"It was (\w+ed|built) ", s))]
+        assert len({*deeds}) == len(deeds), text
+        dates = re.findall(r"\b(?:\d{1,2} [A-Z][a-z]+ \d{4}|[A-Z][a-z]+ \d{1,2}, \d{4})", text)
+        assert len({*dates}) == len(dates), text
+        if "village" in sentences[0]:
+            assert "town hall" not in text, text
+        if "drowning" in text or "traffic collision" in text:
+            assert not re.search(r"\bdied at", text), text
+
+
+_DEEDS = re.compile("traveled|debates of|lectures in|journey through|article on|converted|won the|"
+                    "honored with")  # fmt: skip
+
+
+def test_the_living_are_in_the_present_and_the_dead_did_it_while_they_lived(
+    pages: list[list[str]],
+):
+    seen: Counter[str] = Counter()
+    for sentences in pages:
+        text = "\n".join(sentences)
+        if re.match(
+            r".*\(born [^()]*\d{4}(?: in [^()]*|, [^()0-9]*)?\)[^.]* is an? ", sentences[0]
+        ):
+            seen["living"] += 1
+            assert not re.search(r" (?:collected|spoke|belonged|worked in) ", text), text
+            born = int(re.findall(r"\d{4}", sentences[0])[0])
+            if re.search(r" is an? \w+ (?:footballer|cyclist)", sentences[0]):
+                assert born >= NOW - 42, text
+        life = _LIVED.search(sentences[0])
+        if life is None:
+            continue
+        born, died = int(life[1][-4:]), int(life[2])
+        for sentence in filter(_DEEDS.search, sentences[1:]):
+            for year in map(int, re.findall(r"\b\d{4}\b", sentence)):
+                seen["deeds"] += 1
+                assert born + 20 <= year < died, text
+    assert min(seen["living"], seen["deeds"]) > 100
+
+
+def test_lives_are_possible_in_their_time(world: World):
+    people, careers, labels = world.people, world.careers, world.registry.labels
+    founded = {place.entity: place.founded // 10000 for place in world.places}
+    seen: Counter[str] = Counter()
+    for person in range(len(people)):
+        last = people.last_year(person)
+        if people.female[person] and people.birth_year(person) < 1930:
+            men = {"priest", "officer", "footballer", "cyclist"}
+            assert not men & {*careers.occupation[person]}
+        first = labels[careers.entity[person]].split()[0]
+        for other in people.siblings(person):
+            assert labels[careers.entity[other]].split()[0] != first
+        cause = careers.cause[person]
+        if cause >= 0 and labels[cause] in ("typhus", "scarlet fever", "malaria"):
+            assert last <= 1955
+        for what, place in (("grave", careers.burial), ("work", careers.employer)):
+            if place[person] >= 0:
+                seen[what] += 1
+                assert founded[place[person]] < last
+        award = careers.award[person]
+        if award >= 0 and labels[award].endswith(("Film Award", "Book Prize")):
+            seen["award"] += 1
+            assert careers.occupation[person][0] not in ("chemist", "footballer", "priest")
+    assert min(seen[what] for what in ("grave", "work", "award")) >= 3
+
+
+def test_what_continues_a_work_is_later_than_it(world: World):
+    first: dict[str, int] = {}
+    for work in world.works:
+        label, year = world.registry.labels[work.entity], work.date // 10000
+        first[label] = min(year, first.get(label, year))
+    later = [name for name in first if name.endswith((" II", " Again", " Revisited"))]
+    assert len(later) >= 3
+    for name in later:
+        assert first[name.rsplit(" ", 1)[0]] < first[name], name
+    stories = WorkWriter(world)
+    for work in world.works:
+        text = " ".join(stories.write(work).sentences)
+        if work.date // 10000 < 1940:
+            assert "television presenter" not in text, text
+        assert work.kind == "film" or "runs for 1" not in text or "runs for 10" in text, text
 
 
 def test_companies_make_what_their_names_say(dump: Dump):

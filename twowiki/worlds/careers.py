@@ -17,9 +17,13 @@ from twowiki.worlds.settings import WorldConfig
 from twowiki.worlds.vocabulary import CAUSES, OCCUPATIONS
 
 _NAMES = tuple(OCCUPATIONS)
+_LATE_FOR_WOMEN = dict.fromkeys(
+    ("priest", "officer", "footballer", "cyclist"), 1930
+)  # the first years of birth
 ARTISTS = ("painter", "sculptor", "composer", "pianist", "singer")
 _NOWHERE = -1
 _FIRST_CARS = 1905
+_CURED = ("typhus", "scarlet fever", "malaria", "tuberculosis"), 1955  # rarely fatal since
 
 
 class Careers:
@@ -61,15 +65,22 @@ def choose_occupations(config: WorldConfig, people: People) -> Careers:
         chosen = ""
         if parent != NOBODY and chance.per_mille(180):
             chosen = careers.occupation[parent][0]
-        while not chosen or born < OCCUPATIONS[chosen].earliest:
+        female = people.female[person]
+        while not chosen or born < _first_birth(chosen, female):
             chosen = _NAMES[chance.weighted(weights)]
         also = OCCUPATIONS[chosen].also
         second = chance.pick(also) if also and chance.per_mille(280) else ""
-        if second and born < OCCUPATIONS[second].earliest:
+        if second and born < _first_birth(second, female):
             second = ""
         careers.occupation.append((chosen, second) if second else (chosen,))
         careers.by_occupation[chosen].append(person)
     return careers
+
+
+def _first_birth(occupation: str, female: int) -> int:
+    """Return the first year of birth of those who have an occupation."""
+    earliest = OCCUPATIONS[occupation].earliest
+    return max(earliest, _LATE_FOR_WOMEN.get(occupation, 0)) if female else earliest
 
 
 def name_people(
@@ -90,9 +101,7 @@ def name_people(
         surname = careers.surnames[father] if known else chance.pick_early(tongue.surnames)
         careers.surnames.append(surname)
         stock = tongue.given[people.female[person]]
-        given = chance.pick(stock)
-        if chance.per_mille(370):
-            given = _with_another(given, stock, chance)
+        given = _given_name(stock, _names_at_home(person, people, careers, registry), chance)
         while config.unique_names and f"{given} {surname}" in labels:
             given = _with_another(given, stock, chance)
         label = f"{given} {surname}"
@@ -123,6 +132,32 @@ def name_people(
     registry.settle(careers.entity, brackets_of)
 
 
+def _names_at_home(
+    person: int, people: People, careers: Careers, registry: Registry
+) -> tuple[set[str], set[str]]:
+    """Return the names of somebody's parents, and the first names of older siblings."""
+    parents = [who for who in (people.father[person], people.mother[person]) if who != NOBODY]
+    older = [child for parent in parents for child in people.children[parent] if child < person]
+    labels = registry.labels
+    return (
+        {labels[careers.entity[who]].split(" " + careers.surnames[who])[0] for who in parents},
+        {labels[careers.entity[child]].split()[0] for child in older},
+    )
+
+
+def _given_name(stock: list[str], at_home: tuple[set[str], set[str]], chance: Chance) -> str:
+    """Draw one or two given names: neither a parent's, nor those of an older sibling."""
+    parents, siblings = at_home
+    for _ in range(20):
+        given = chance.pick(stock)
+        first = given
+        if chance.per_mille(370):
+            given = _with_another(given, stock, chance)
+        if given not in parents and first not in siblings:
+            break
+    return given
+
+
 def _with_another(given: str, stock: list[str], chance: Chance) -> str:
     """Return given names with one more: another one, as long as there are others."""
     others = [name for name in stock if name not in given.split()]
@@ -143,11 +178,11 @@ def _styled(label: str, seat: int, female: int, registry: Registry, chance: Chan
 def _other_names(
     person: int, given: str, people: People, careers: Careers, chance: Chance
 ) -> tuple[str, ...]:
-    """Return initials, a short form, a married name: names that texts may use instead."""
-    surname, first = careers.surnames[person], given.split()[0]
+    """Return initials, a married name: names that texts may use instead."""
+    surname, (first, *middle) = careers.surnames[person], given.split()
     other = f"{first[0]}. {surname}"
-    if chance.per_mille(500):
-        other = f"{first[: len(first) // 2 + 1]}y {surname}"
+    if middle and chance.per_mille(500):
+        other = f"{first} {middle[0][0]}. {surname}"
     spouse = people.spouse[person]
     if people.female[person] and NOBODY < spouse < person and chance.per_mille(300):
         return (other, f"{first} {careers.surnames[spouse]}")
@@ -167,7 +202,8 @@ def name_ends(
             careers.religion[person] = chance.pick(faiths)
         country = people.country[person]
         if chance.per_mille(18):
-            careers.detention[person] = _one_of(standing["prison"], country, chance)
+            year = people.birth_year(person) + 22
+            careers.detention[person] = _one_of(standing["prison"], country, year, chance)
         if not people.died[person]:
             continue
         last = people.last_year(person)
@@ -175,10 +211,20 @@ def name_ends(
             country = chance.below(len(countries))
         careers.deathplace[person] = chance.pick(countries[country].cities)
         if chance.per_mille(130):
-            careers.cause[person] = chance.pick(causes if last > _FIRST_CARS else causes[:-1])
+            careers.cause[person] = chance.pick(_causes_of(last, causes))
         if chance.per_mille(140):
             kind = "cemetery" if chance.per_mille(600) else "church"
-            careers.burial[person] = _one_of(standing[kind], country, chance)
+            careers.burial[person] = _one_of(standing[kind], country, last, chance)
+
+
+def _causes_of(year: int, causes: list[int]) -> list[int]:
+    """Return the causes of which people died in a year: of typhus long ago, by cars since."""
+    old, until = _CURED
+    return [
+        cause
+        for cause, name in zip(causes, CAUSES, strict=True)
+        if (year <= until or name not in old) and (year > _FIRST_CARS or cause != causes[-1])
+    ]
 
 
 def _found_religions(countries: list[Country], registry: Registry) -> list[int]:
@@ -189,8 +235,9 @@ def _found_religions(countries: list[Country], registry: Registry) -> list[int]:
     ]
 
 
-def _one_of(places: dict[int, list[WorldPlace]], country: int, chance: Chance) -> int:
-    near = places.get(country)
+def _one_of(places: dict[int, list[WorldPlace]], country: int, year: int, chance: Chance) -> int:
+    """Return a place of the country that was there in a year."""
+    near = [place for place in places.get(country, ()) if place.founded // 10000 < year]
     return chance.pick(near).entity if near else _NOWHERE
 
 
@@ -205,8 +252,9 @@ def teach(
         chance = Chance(config.seed, "study", person)
         occupation = careers.occupation[person][0]
         year, country = people.birth_year(person), people.country[person]
+        hired = min(year + 32, people.last_year(person) - 1)
         if OCCUPATIONS[occupation].fields:
-            careers.employer[person] = _open(standing["university"], country, year + 32, chance)
+            careers.employer[person] = _open(standing["university"], country, hired, chance)
             _find_advisor(person, people, careers, chance)
             if careers.advisor[person] != NOBODY and chance.per_mille(700):
                 careers.field[person] = careers.field[careers.advisor[person]]
@@ -214,9 +262,9 @@ def teach(
                 careers.field[person] = fields[chance.pick(OCCUPATIONS[occupation].fields)]
         elif occupation == "journalist" or (occupation == "novelist" and chance.per_mille(200)):
             kind = "newspaper" if chance.per_mille(500) else "magazine"
-            careers.employer[person] = _open(standing[kind], country, year + 30, chance)
+            careers.employer[person] = _open(standing[kind], country, hired - 2, chance)
         elif occupation in ("lawyer", "entrepreneur") and chance.per_mille(350):
-            careers.employer[person] = _open(standing["business"], country, year + 34, chance)
+            careers.employer[person] = _open(standing["business"], country, hired, chance)
         if occupation in ARTISTS and chance.per_mille(330):
             _find_teacher(person, people, careers, chance)
         if careers.education[person] == _NOWHERE and chance.per_mille(480):

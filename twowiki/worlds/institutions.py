@@ -15,7 +15,7 @@ from twowiki.worlds.people import NOBODY, People
 from twowiki.worlds.random_draws import NOW, Chance, draw_date
 from twowiki.worlds.registry import Country, Registry, WorldPlace
 from twowiki.worlds.settings import WorldConfig
-from twowiki.worlds.vocabulary import read_word_list
+from twowiki.worlds.vocabulary import OCCUPATIONS, read_word_list
 
 
 class _Kind(msgspec.Struct):
@@ -34,6 +34,9 @@ class _Kind(msgspec.Struct):
 
 
 _KINDS = read_word_list("institutions", dict[str, _Kind])
+# words in names of companies and airports, and since when there are such
+_SINCE = {"Motors": 1900, "International": 1945}
+_BUILT = ("church", "building")  # nobody knows on which day
 Standing = dict[str, dict[int, list[WorldPlace]]]
 
 
@@ -81,20 +84,22 @@ class Institutions:
         else:
             country = self.people.country[founder]
             year = self._year(rule, founder, chance)
-        town, label = self._place(rule, country, founder, chance)
+        town, label = self._place(rule, country, founder, year, chance)
         entity = self.registry.add(
             kind, label, waits=True, inside=(town,) if self.registry.labels[town] in label else ()
         )
-        founded = draw_date(year, chance, exact=250, months=60) if chance.per_mille(940) else 0
+        founded = _founded(kind, year, chance) if chance.per_mille(940) else 0
         person = self.careers.entity[founder] if founder != NOBODY else NOBODY
         return WorldPlace(entity, kind, country, town, founded, person, chance.between(3, 900))
 
-    def _place(self, rule: _Kind, country: int, founder: int, chance: Chance) -> tuple[int, str]:
+    def _place(
+        self, rule: _Kind, country: int, founder: int, year: int, chance: Chance
+    ) -> tuple[int, str]:
         """Draw a town and a name that nothing else there has, if there is one."""
         towns = self.countries[country]
         for _ in range(20):
             town = chance.pick(towns.cities if chance.per_mille(850) else towns.villages)
-            label = self._name(rule, country, town, founder, chance)
+            label = self._name(rule, country, town, founder, year, chance)
             if (town, label) not in self._taken:
                 break
         self._taken.add((town, label))
@@ -115,18 +120,38 @@ class Institutions:
         first = max(start, rule.earliest)
         return chance.between(first, max(first, last))
 
-    def _name(self, rule: _Kind, country: int, town: int, founder: int, chance: Chance) -> str:
+    def _name(
+        self, rule: _Kind, country: int, town: int, founder: int, year: int, chance: Chance
+    ) -> str:
         tongue = self.tongues[country]
         surname = chance.pick_early(tongue.surnames)
         if founder != NOBODY and chance.per_mille(400):
             surname = self.careers.surnames[founder]
-        name = chance.pick(rule.names).format(
+        forms = [
+            form
+            for form in rule.names
+            if all(year >= since or word not in form for word, since in _SINCE.items())
+        ]
+        name = chance.pick(forms).format(
             t=self.registry.labels[town],
             s=surname,
             g=chance.pick(tongue.given[chance.below(2)]),
             n=tongue.place(chance),
         )
         return name[:1].upper() + name[1:]
+
+
+def _founded(kind: str, year: int, chance: Chance) -> int:
+    if kind in _BUILT:
+        return draw_date(year, chance, exact=0)
+    return draw_date(year, chance, exact=250, months=60)
+
+
+# who wins the prizes of a trade
+_WINNERS = {
+    " Film Award": ("director", "producer", "actor", "screenwriter", "composer"),
+    " Book Prize": ("novelist", "poet", "journalist", "historian", "screenwriter"),
+}
 
 
 def found_awards(
@@ -150,7 +175,8 @@ def found_awards(
             "award", label, ("award", registry.labels[land]),
             inside=(land,) if countries[country].demonym in label else (),
         )  # fmt: skip
-        founded = draw_date(chance.between(1850, 1990), chance, exact=0)
+        earliest = 1920 if label.endswith(" Film Award") else 1850
+        founded = draw_date(chance.between(earliest, 1990), chance, exact=0)
         place = WorldPlace(entity, "award", country, -1, founded, -1, chance.between(1, 40))
         places.append(place)
         awards[country].append(place)
@@ -158,9 +184,17 @@ def found_awards(
 
 
 def give_awards(
-    config: WorldConfig, people: People, careers: Careers, awards: dict[int, list[WorldPlace]]
-) -> None:
+    config: WorldConfig, people: People, careers: Careers, awards: dict[int, list[WorldPlace]],
+    registry: Registry,
+) -> None:  # fmt: skip
     """Draw the people who won a prize that existed in their time."""
+    winners = {
+        place.entity: trades
+        for ending, trades in _WINNERS.items()
+        for near in awards.values()
+        for place in near
+        if registry.labels[place.entity].endswith(ending)
+    }
     for person in range(len(people)):
         chance = Chance(config.seed, "prize", person)
         if not chance.per_mille(240):
@@ -169,6 +203,7 @@ def give_awards(
         near = [
             place for place in awards[people.country[person]]
             if place.founded // 10000 + 1 < min(last, born + 60)
+            and careers.occupation[person][0] in winners.get(place.entity, OCCUPATIONS)
         ]  # fmt: skip
         if near:
             careers.award[person] = chance.pick(near).entity

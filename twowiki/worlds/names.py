@@ -217,32 +217,39 @@ def title_words() -> tuple[str, ...]:
 
 _FORMS = {kind: entry.forms for entry in _TITLES.forms for kind in entry.kinds}
 _TOWNS_IN_TITLES = 6  # of ten places in titles, so many are towns of the country
+_CONTINUED = ("film", "animated film", "song", "album", "literary work")
 
 
 class Titler:
     """Coins titles; keeps some, to make similar ones."""
 
     def __init__(self) -> None:
-        self._known: dict[str, list[str]] = {}
+        self._known: dict[str, list[tuple[str, int]]] = {}
 
-    def coin(self, kind: str, tongue: Tongue, towns: list[str], chance: Chance) -> tuple[str, str]:
+    def coin(
+        self, kind: str, tongue: Tongue, towns: list[str], year: int, chance: Chance
+    ) -> tuple[str, str]:
         """Coin a title; return it with the town in it, or "".
 
         Args:
             kind: the kind of work.
             tongue: the names of its country.
             towns: names of real towns of the world, for some of the titles.
+            year: of the work; what has a similar title is later than the first of that title.
             chance: to draw from.
         """
         known = self._known.setdefault(kind, [])
         if len(known) > 8 and chance.per_mille(110):
-            return _alike(chance.pick(known), chance), ""
+            for _ in range(6):
+                title, before = chance.pick(known)
+                if before < year:
+                    return _alike(title, chance) if kind in _CONTINUED else title, ""
         town = chance.pick(towns) if chance.below(10) < _TOWNS_IN_TITLES else ""
         noun = town or tongue.place(chance)
         form, noun_of_title = chance.pick(_FORMS[kind]), chance.pick(_TITLES.nouns)
         title = form.format(
             n=noun, w=noun_of_title, ws=_plural(chance.pick(_TITLES.nouns)),
-            q=chance.pick(_TITLES.qualities), a="An" if noun_of_title[0] in "AEIOU" else "A",
+            q=chance.pick(_TITLES.qualities), a=_article(noun_of_title),
             s=chance.pick_early(tongue.surnames),
             g=chance.pick(tongue.given[chance.below(2)]),
         )  # fmt: skip
@@ -250,8 +257,12 @@ class Titler:
             title = f"{title} of {noun}"
         title = title[:1].upper() + title[1:]
         if len(known) < 4000:
-            known.append(title)
+            known.append((title, year))
         return title, town if town in title else ""
+
+
+def _article(word: str) -> str:
+    return "An" if word[0] in "AEIOU" or word == "Heiress" else "A"
 
 
 def _plural(noun: str) -> str:
@@ -272,6 +283,6 @@ def _alike(title: str, chance: Chance) -> str:
         return " ".join(["The", _plural(words[1]), *words[2:]])
     if words[0] in ("The", "A", "An") and words[1] not in _TITLES.qualities:
         quality = chance.pick(_TITLES.qualities)
-        article = "The" if words[0] == "The" else "An" if quality[0] in "AEIOU" else "A"
+        article = "The" if words[0] == "The" else _article(quality)
         return " ".join([article, quality, *words[1:]])
     return title if title[-1] in "?!" else f"{title} {chance.pick(('II', 'Again', 'Revisited'))}"

@@ -14,12 +14,14 @@ from twowiki.worlds.vocabulary import (
     PROPERTIES,
     read_word_list,
 )
+from twowiki.worlds.works import CreativeWork
 from twowiki.worlds.world import World
 
 
 class _Texts(msgspec.Struct):
     openings_dead: tuple[str, ...]
     openings_living: tuple[str, ...]
+    openings_former: tuple[str, ...]
     facets: dict[str, tuple[str, ...]]
     trivia: tuple[str, ...]
     trivia_dead: tuple[str, ...]
@@ -46,8 +48,14 @@ _TOGETHER = (("father", "taught", "taught", 8), ("father", "under", "under", 22)
              ("mother", "read", "read", 6), ("sibling", "with", "with", 22))  # fmt: skip
 _SHORT_ILLNESSES = ("pneumonia", "typhus", "influenza", "malaria", "scarlet fever", "sepsis")
 _DIED_OF = {"a traffic collision": "in", "drowning": "by"}
-_NEVER_RETIRE = ("nobleman", "philanthropist", "footballer", "cyclist")
+_NEVER_RETIRE = ("nobleman", "philanthropist")
+_ATHLETES, _LAST_GAME = ("footballer", "cyclist"), 42  # years of age
 _LATE = ("death", "cause", "burial")
+_AFTERWARDS = 280  # per mille of the trivia about the dead: what came after
+# slot, its word for the living, and for the dead
+_TENSES = (("was", "is", "was"), ("had", "has", "had"), ("speaks", "speaks", "spoke"), 
+           ("collects", "collects", "collected"), ("works", "works", "worked"),
+           ("belongs", "belongs", "belonged"), ("publishes", "publishes", "published"))  # fmt: skip
 _STATED_LATE = {"death": 420, "cause": 700, "burial": 800}
 # relations that Wikidata often has where the summary does not (per mille)
 _QUIET = {
@@ -62,7 +70,7 @@ class PersonWriter:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.works_of: dict[int, tuple[int, int]] = {}
+        self.works_of: dict[int, tuple[CreativeWork, bool]] = {}
         self.first_awards = {place.entity: place.founded // 10000 for place in world.places
                              if place.kind == "award"}  # fmt: skip
         self.last_work: dict[int, int] = {}
@@ -73,7 +81,7 @@ class PersonWriter:
                     self.last_work[entity] = year
             for role in ("director", "composer", "performer", "author", "cast"):
                 for entity in work.roles.get(role, ())[:1]:
-                    self.works_of.setdefault(entity, (work.entity, work.date // 10000))
+                    self.works_of.setdefault(entity, (work, role == "cast"))
 
     def write(self, person: int) -> Page:
         """Write a person's summary, with the statements of the entity."""
@@ -87,11 +95,22 @@ class PersonWriter:
         slots = self._words(person, page) | facts
         if facts.get("spouse", NO_SLOT).entity == self._entity(people.spouse[person]):
             slots["wed"] = Slot(str(people.wed[person]))
-        openings = TEXTS.openings_dead if people.died[person] else TEXTS.openings_living
-        page.add_sentence(openings, slots)
+        page.add_sentence(self._openings(person), slots)
         self._body(page, slots, person)
         self._add_quiet(page, facts, person)
         return page
+
+    def _openings(self, person: int) -> tuple[str, ...]:
+        """Return the openings for the dead, the living, or athletes past their games."""
+        if self.world.people.died[person]:
+            return TEXTS.openings_dead
+        former = (
+            self._is_athlete(person) and self.world.people.birth_year(person) < NOW - _LAST_GAME
+        )
+        return TEXTS.openings_former if former else TEXTS.openings_living
+
+    def _is_athlete(self, person: int) -> bool:
+        return self.world.careers.occupation[person][0] in _ATHLETES
 
     def _entity(self, person: int) -> int:
         """Return a person's entity; `NOTHING` for nobody."""
@@ -177,31 +196,33 @@ class PersonWriter:
         registry, entity = world.registry, page.entity
         female = people.female[person]
         born, last = people.birth_year(person), people.last_year(person)
-        first = born + chance.between(20, 30)
-        texts = {
-            "was": "was" if people.died[person] else "is",
-            "had": "had" if people.died[person] else "has",
-            "speaks": "spoke" if people.died[person] else "speaks",
-            "full": bare_title(registry.titles[entity] or ""),
+        first = born + Chance(world.config.seed, "adult", person).between(20, 30)
+        end = people.active_until(person)
+        full = bare_title(registry.titles[entity] or "")
+        dead = bool(people.died[person])
+        texts = {slot: then if dead else now for slot, now, then in _TENSES} | {
+            "full": full, "comma": "," if ", " in full else "",
             "s": "she" if female else "he", "his": "her" if female else "his",
             "him": "her" if female else "him", "His": "Her" if female else "His",
             "son": "daughter" if female else "son", "wife": "wife" if female else "husband",
             "husband": "husband" if female else "wife", "parent": "mother" if female else "father",
             "brother": "sister" if female else "brother",
             "number": str(chance.between(13, 96)), "few": chance.pick(TEXTS.numbers),
-            "langs": chance.pick(TEXTS.numbers[:4]), "age": str(chance.between(4, 19)),
+            "langs": chance.pick(TEXTS.numbers[:4]), "age": str(chance.between(16, 22)),
             "known": chance.pick(TEXTS.known_for),
             "things": chance.pick(TEXTS.things if last > 1890 else TEXTS.things[:-2]),
-            "side": chance.pick(TEXTS.sidelines),
+            "side": chance.pick(self._sidelines(person)),
             "century": _century((born + 20 + max(last, born + 20)) // 2),
         }  # fmt: skip
-        if first + 2 < last:
+        if first + 2 < end:
             texts["year1"] = str(first)
-            texts["year2"] = str(chance.between(first + 1, min(last, born + 80)))
+            for name in ("year2", "trip", "debate", "lectured", "journey", "turned"):
+                texts[name] = str(chance.between(first + 1, min(end, born + 80)))
+        texts |= dict.fromkeys(self._conditions(person), "")
         texts |= self._late_years(person, first)
         founded = self.first_awards.get(world.careers.award[person], NOW)
-        if max(founded + 1, born + 25) <= min(last, born + 85):
-            earliest, latest = max(founded + 1, born + 25), min(last, born + 85)
+        earliest, latest = max(founded + 1, born + 25), min(end, born + 85)
+        if earliest <= latest:
             texts["award_year"] = str(chance.between(earliest, latest))
         texts |= self._order(person)
         slots = {name: Slot(text) for name, text in texts.items()}
@@ -210,17 +231,38 @@ class PersonWriter:
             slots["alias"] = Slot(others[0])
         return slots | self._strangers(person, page)
 
+    def _sidelines(self, person: int) -> tuple[str, ...]:
+        """Return what somebody may have done besides: to write is no sideline of writers."""
+        writes = self.world.careers.occupation[person][0] in ("journalist", "novelist")
+        return TEXTS.sidelines[: -2 if writes else None]
+
+    def _conditions(self, person: int) -> list[str]:
+        """Return the slots without text whose patterns suit somebody."""
+        people, careers = self.world.people, self.world.careers
+        born, last = people.birth_year(person), people.last_year(person)
+        award, cause = careers.award[person], careers.cause[person]
+        labels = self.world.registry.labels
+        suits = {
+            "dead": people.died[person] > 0, "aged": last - born >= 50, "long_ago": born < 1900,
+            "prize": award >= 0 and not labels[award].startswith("Order "),
+            "home": cause < 0 or labels[cause] not in _DIED_OF,
+            "moved": careers.deathplace[person] != people.birthplace[person],
+        }  # fmt: skip
+        return [name for name, holds in suits.items() if holds]
+
     def _late_years(self, person: int, first: int) -> dict[str, str]:
         """Return the years of what ends a life, or comes after it; of a person always the same."""
         people, chance = self.world.people, Chance(self.world.config.seed, "late", person)
         born, last = people.birth_year(person), people.last_year(person)
-        found = {}
+        end, found = people.active_until(person), {}
         if first + 5 < last:  # the last years may be spent elsewhere
             found["left"] = str(chance.between(first + 1, min(last - 4, born + 80)))
         worked = self.last_work.get(self.world.careers.entity[person], 0)
         works = self.world.careers.occupation[person][0] not in _NEVER_RETIRE
-        if works and max(born + 54, worked) < min(last, born + 68):
-            found["retired"] = str(chance.between(max(born + 50, worked), min(last, born + 68)))
+        if self._is_athlete(person):
+            found["ex"] = "former"
+        elif works and max(born + 54, worked) < min(end, born + 68):
+            found["retired"] = str(chance.between(max(born + 50, worked), min(end, born + 68)))
             found["ex"] = "retired"
         if people.died[person] and last + 5 < NOW:
             found["shown"] = str(chance.between(last + 2, min(NOW - 1, last + 60)))
@@ -257,9 +299,11 @@ class PersonWriter:
         if known and abs(people.birth_year(friend) - people.birth_year(person)) < 20:
             slots["friend"] = Slot(labels[careers.entity[friend]], careers.entity[friend])
         if page.entity in self.works_of:
-            work, year = self.works_of[page.entity]
-            slots["work"] = Slot(labels[work], work)
-            slots["work_year"] = Slot(str(year))
+            work, played = self.works_of[page.entity]
+            slots["work"] = Slot(labels[work.entity], work.entity)
+            slots["work_year"] = Slot(str(work.date // 10000))
+            slots["played" if played else "made"] = Slot("")
+            slots["q"] = Slot('"' if work.kind == "song" else "")
         return slots
 
     def _family(self, person: int) -> set[int]:
@@ -278,36 +322,45 @@ class PersonWriter:
     def _body(self, page: Page, slots: dict[str, Slot], person: int) -> None:
         chance, config, people = page.chance, self.world.config, self.world.people
         stated = [facet for facet, odds in _STATED.items() if chance.per_mille(odds)]
-        extras = ["trivia"] * chance.weighted((20, 45, 35))
+        extras = [
+            "afterwards" if people.died[person] and chance.per_mille(_AFTERWARDS) else "trivia"
+            for _ in range(chance.weighted((20, 45, 35)))
+        ]
         extras += ["career"] if chance.per_mille(160) else []
-        extras = [] if config.brief else extras
         late = [facet for facet in _LATE if chance.per_mille(_STATED_LATE[facet])]
-        trivia = TEXTS.trivia + (TEXTS.trivia_dead if people.died[person] else ())
-        for facet in self._ordered(chance, stated + extras, late):
-            if len(page.sentences) > (2 if config.brief else 7):
+        if config.brief:
+            self._state(page, slots, person, chance.shuffled(stated + late), most=3)
+            return
+        late += [facet for facet in extras if facet == "afterwards"]
+        life = chance.shuffled(stated + [facet for facet in extras if facet != "afterwards"])
+        self._state(page, slots, person, life, most=8)
+        room = 8 - len(page.sentences)
+        wanted = page.draw_length(config.words)
+        page.lengthen(TEXTS.trivia, lambda: self._filler(person, page), wanted - 8)
+        self._state(page, slots, person, late, most=len(page.sentences) + room)
+        if people.died[person]:
+            page.lengthen(TEXTS.trivia_dead, lambda: self._filler(person, page), wanted)
+
+    def _state(
+        self, page: Page, slots: dict[str, Slot], person: int, facets: list[str], *, most: int
+    ) -> None:
+        """State facets in sentences, until the page has the most that it may have."""
+        chance = page.chance
+        patterns = TEXTS.facets | {
+            "trivia": TEXTS.trivia, "afterwards": TEXTS.trivia_dead, "career": TEXTS.career
+        }  # fmt: skip
+        for facet in facets:
+            if len(page.sentences) >= most:
                 break
-            key = "deathplace" if facet == "death" else facet
             local = slots | self._about(person, page, slots)
-            fact = slots.get(key)
-            if fact is not None and page.fits(fact) and chance.percent(config.mismatch):
+            fact = slots.get("deathplace" if facet == "death" else facet)
+            if fact is not None and page.fits(fact) and chance.percent(self.world.config.mismatch):
                 page.add_sentence(TEXTS.loose, local | {"x": fact})
-            elif facet == "trivia":
-                page.add_sentence(trivia, local)
-            elif facet == "career":
-                page.add_sentence(TEXTS.career, local)
             else:
-                page.add_sentence(TEXTS.facets[facet], local)
-        if config.words:
-            page.lengthen(trivia, lambda: self._filler(person, page), config.words)
+                page.add_sentence(patterns[facet], local)
 
     def _filler(self, person: int, page: Page) -> dict[str, Slot]:
         return self._words(person, page) | self._about(person, page, {})
-
-    def _ordered(self, chance: Chance, stated: list[str], late: list[str]) -> list[str]:
-        """Order the facets; the end of a life comes last, but anywhere in a brief summary."""
-        if self.world.config.brief:
-            return chance.shuffled(stated + late)
-        return [*chance.shuffled(stated), *late]
 
     def _about(self, person: int, page: Page, slots: dict[str, Slot]) -> dict[str, Slot]:
         """Return the words that depend on whom a sentence is about."""
@@ -335,6 +388,17 @@ class PersonWriter:
             for name, word, text, age in _TOGETHER
             if name in slots and self._age_with(person, slots[name].entity - first) >= age
         }
+        for name in ("father", "mother", "child", "sibling"):
+            if name in slots:
+                alive = not people.died[slots[name].entity - first]
+                found[f"{name}_is"] = Slot("is" if alive else "was")
+        last = people.last_year(person)
+        if "mother" in slots and people.last_year(slots["mother"].entity - first) < last:
+            found["inherited"] = Slot("")
+        if "child" in slots and people.died[person]:
+            child = slots["child"].entity - first
+            if people.last_year(child) > last + 1 and people.birth_year(child) + 18 < last:
+                found["edited"] = Slot("")
         if "sibling" in slots:
             other = people.birth_year(slots["sibling"].entity - first)
             if abs(people.birth_year(person) - other) <= 12:

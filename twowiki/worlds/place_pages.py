@@ -26,6 +26,8 @@ class _Texts(msgspec.Struct):
 
 
 _TEXTS = read_word_list("place_pages", _Texts)
+_RECORDED = {"country": 1850, "city": 1800, "village": 1800}  # what happens there, since
+_LARGE = 150  # square kilometers
 _STATED = {"country": 900, "founded": 720, "founder": 680, "editor": 600, "town": 350}
 
 
@@ -65,7 +67,8 @@ class PlaceWriter:
             # a prize is not located in a country, so that nothing asks where it is
             where = PROPERTIES["country"] if place.kind != "award" else 0
             facts["land"] = Slot(labels[country.entity], country.entity, where)
-            facts["nat"] = Slot(country.demonym, country.entity, where)
+            if country.demonym not in labels[place.entity]:
+                facts["nat"] = Slot(country.demonym, country.entity, where)
         if place.founded:
             day_first = world.tongues[place.country].day_first
             text = write_date(place.founded, day_first, page.chance.below(100))
@@ -83,20 +86,27 @@ class PlaceWriter:
 
     def _words(self, place: WorldPlace, page: Page) -> dict[str, Slot]:
         world, chance, labels = self.world, page.chance, self.world.registry.labels
-        country = world.countries[place.country]
+        country, label = world.countries[place.country], labels[place.entity]
         texts = {
-            "T": labels[place.entity], "number": str(chance.between(12, 95)),
+            "T": f"{label}," if ", " in label else label,  # a church, its town, is ...
+            "number": str(chance.between(12, 95)),
             "few": chance.pick(_TEXTS.numbers), "size": f"{_rounded(place):,}",
             "side": chance.pick(_TEXTS.sides), "things": chance.pick(PERSON_TEXTS.things),
             "goods": chance.pick(_TEXTS.goods),
         }  # fmt: skip
+        if place.kind == "award":
+            honor = label.startswith("Order ") or label.endswith(" Medal")
+            texts |= {"prize": "honor"} if honor else {"prize": "prize", "jury": ""}
+        if place.size >= _LARGE:
+            texts["large"] = ""
         start = place.founded // 10000 if place.founded else 1900
-        if place.kind == "country":
-            start = max(start, 1850)
+        begun, start = start, max(start, _RECORDED.get(place.kind, 0))
         if start + 5 < NOW:
             texts["late_year"] = str(chance.between(start + 3, min(NOW, start + 90)))
-        if start + 3 < 1899:
-            texts["old_year"] = str(chance.between(start + 2, 1899))
+        if place.founded and start < 1940:
+            texts["women"] = str(chance.between(max(start + 3, 1850), 1965))
+        if begun + 3 < 1899:
+            texts["old_year"] = str(chance.between(begun + 2, 1899))
         slots = {name: Slot(text) for name, text in texts.items()}
         if place.town >= 0:
             slots["town"] = Slot(labels[place.town], place.town)
@@ -118,7 +128,8 @@ class PlaceWriter:
             stated.remove("founded")
         extras = ["trivia"] * chance.weighted((20, 45, 35))
         trivia = _TEXTS.trivia[_TEXTS.trivia_of[place.kind]]
-        for facet in chance.shuffled(stated if self.world.config.brief else stated + extras):
+        facets = chance.shuffled(stated if self.world.config.brief else stated + extras)
+        for facet in sorted(facets, key="founded".__ne__):
             if len(page.sentences) > (2 if self.world.config.brief else 6):
                 break
             if facet == "trivia":
@@ -134,7 +145,8 @@ class PlaceWriter:
             if key and not (facet == "town" and any(m.entity == place.town for m in page.mentions)):
                 page.add_sentence(_TEXTS.facets[key], slots)
         if self.world.config.words:
-            page.lengthen(trivia, lambda: self._words(place, page), self.world.config.words)
+            wanted = page.draw_length(self.world.config.words)
+            page.lengthen(trivia, lambda: self._words(place, page), wanted)
 
 
 def _rounded(place: WorldPlace) -> int:

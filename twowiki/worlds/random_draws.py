@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from twowiki.data.dates import MONTH_NAMES
-from twowiki.generation.dates import ordinal
 
 NOW = 2020  # nothing happens later; people who are alive then have no date of death
 _DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
@@ -110,8 +109,6 @@ def write_date(date: int, day_first: bool, style: int) -> str:
     name = MONTH_NAMES[month - 1]
     if not day:
         return f"{name} {year}"
-    if style < 3:
-        return f"{ordinal(day)} {name} {year}"
     if (style < 88) == day_first:
         return f"{day} {name} {year}"
     return f"{name} {day}, {year}"

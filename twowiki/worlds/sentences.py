@@ -15,11 +15,15 @@ from twowiki.worlds.random_draws import Chance
 from twowiki.worlds.registry import Registry
 
 _SLOT = re.compile(r"\{(a )?(\w+)\}")
-_AN = re.compile(r"[AEIOUaeio]|8|1[18]\d\d\b|1[18]\b")  # an 1890 film
+_TAG = re.compile(r"\[\w+\] ")
+_AN = re.compile(r"[AEIOUaeio]|[Hh](?:eir|onor)|8|1[18]\d\d\b|1[18]\b")  # an 1890 film
 _WITH_THE = re.compile(r"(?:University|Church|Isle|Order) of ")  # studied at the University of X
 # percent of the average length, each for a twelfth of the pages
 _SPREAD = (30, 35, 45, 50, 60, 70, 80, 100, 120, 150, 190, 270)
 NOTHING = -1
+# Words that state nothing; what one of them says is not said again on the page.
+_FILLERS = frozenset(("late_year", "old_year", "women", "number", "other_town", "other_land",
+                      "friend", "trade", "trade2"))  # fmt: skip
 
 
 class Slot(NamedTuple):
@@ -35,11 +39,15 @@ NO_SLOT = Slot("", NOTHING - 1)
 
 
 class Pattern(NamedTuple):
-    """A parsed pattern: literals and slots in turn ("a" before a slot is its article)."""
+    """A parsed pattern: literals and slots in turn ("a" before a slot is its article).
 
-    text: str
+    A page has one sentence of each `key`: a pattern's text, or the tag before it.
+    """
+
+    key: str
     pieces: tuple[tuple[str, bool, str], ...]
     slots: frozenset[str]
+    fillers: frozenset[str]
 
 
 class Mention(NamedTuple):
@@ -55,12 +63,14 @@ class Mention(NamedTuple):
 def parse_pattern(text: str) -> Pattern:
     """Parse a pattern."""
     pieces = []
-    place = 0
-    for match in _SLOT.finditer(text):
+    tag = _TAG.match(text)
+    place = tag.end() if tag else 0
+    for match in _SLOT.finditer(text, place):
         pieces.append((text[place : match.start()], bool(match[1]), match[2]))
         place = match.end()
     pieces.append((text[place:], False, ""))
-    return Pattern(text, tuple(pieces), frozenset(slot for _, _, slot in pieces if slot))
+    slots = frozenset(slot for _, _, slot in pieces if slot)
+    return Pattern(tag[0] if tag else text, tuple(pieces), slots, slots & _FILLERS)
 
 
 @cache
@@ -86,26 +96,32 @@ class Page:
         self.claims: list[tuple[int, int, int]] = []
         self.named: set[int] = {entity, *registry.inside.get(entity, ())}
         self._years: set[int] = set()
+        self._days: set[int] = set()
         self._used: set[str] = set()
+        self._said: set[str] = set()
 
     @property
     def words(self) -> int:
         """The number of words so far."""
         return sum(sentence.count(" ") + 1 for sentence in self.sentences)
 
-    def lengthen(
-        self, patterns: Sequence[str], slots_of: Callable[[], Mapping[str, Slot]], words: int
-    ) -> None:
-        """Add sentences until the page has about a number of words, drawn around an average.
+    def draw_length(self, words: int) -> int:
+        """Draw a number of words around an average.
 
         Few summaries are long, and most are shorter than the average, as in Wikipedia.
+        """
+        return words * self.chance.pick(_SPREAD) // 100
+
+    def lengthen(
+        self, patterns: Sequence[str], slots_of: Callable[[], Mapping[str, Slot]], wanted: int
+    ) -> None:
+        """Add sentences until the page has about a number of words.
 
         Args:
             patterns: to draw from.
             slots_of: draws the words of the next sentence.
-            words: the average of all pages.
+            wanted: the number of words.
         """
-        wanted = words * self.chance.pick(_SPREAD) // 100
         while self.words < wanted and self.add_sentence(patterns, slots_of()):
             pass
 
@@ -115,8 +131,9 @@ class Page:
             return True
         if slot.entity != NOTHING:
             return slot.entity not in self.named
-        exact = slot.date % 10000 != 0
-        return exact or slot.date // 10000 not in self._years
+        if slot.date % 10000:
+            return slot.date not in self._days
+        return slot.date // 10000 not in self._years
 
     def add_sentence(self, patterns: Sequence[str], slots: Mapping[str, Slot]) -> bool:
         """Add a sentence of one of the patterns; return whether one fits.
@@ -130,13 +147,15 @@ class Page:
             pattern
             for pattern in _parse_all(tuple(patterns))
             if pattern.slots <= known
-            and pattern.text not in self._used
+            and pattern.key not in self._used
+            and all(slots[name].text not in self._said for name in pattern.fillers)
             and all(self.fits(slots[name]) for name in pattern.slots)
         ]
         if not fitting:
             return False
         chosen = self.chance.pick(fitting)
-        self._used.add(chosen.text)
+        self._used.add(chosen.key)
+        self._said.update(slots[name].text for name in chosen.fillers)
         self._write(chosen, slots)
         return True
 
@@ -144,11 +163,15 @@ class Page:
         sent_id = len(self.sentences)
         written: list[str] = []
         length = 0
+        comma = False
         for literal, article, name in pattern.pieces:
+            if comma and literal[:1] == " " and literal[1:2].isalpha():
+                literal = "," + literal  # on May 4, 1950, in
             if not name:
                 written.append(literal)
                 break
             slot = slots[name]
+            comma = slot.date > 0 and ", " in slot.text
             if article:
                 literal += "an " if _AN.match(slot.text) else "a "
             elif _WITH_THE.match(slot.text) and not literal.lower().endswith("the "):
@@ -169,6 +192,8 @@ class Page:
             self.named.update(self.registry.inside.get(slot.entity, ()))
         if slot.date:
             self._years.add(slot.date // 10000)
+            if " " in slot.text:
+                self._days.add(slot.date)
         if slot.prop:
             claim = (slot.prop, max(slot.entity, 0), slot.date)
             if claim not in self.claims:

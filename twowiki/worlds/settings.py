@@ -21,7 +21,7 @@ from twowiki.io.arguments import (
     to_dict,
 )
 
-WORLD_VERSION = 3  # counts changes of what the same settings and seed give
+WORLD_VERSION = 4  # counts changes of what the same settings and seed give
 _LARGEST = 20_000_000
 
 

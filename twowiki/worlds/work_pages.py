@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import msgspec
 
 from twowiki.worlds.random_draws import NOW, Chance, write_date
@@ -18,6 +20,7 @@ class _Texts(msgspec.Struct):
     trivia_of: dict[str, str]
     subjects: dict[str, str]
     kinds: dict[str, str]
+    issued: dict[str, str]
     origin: dict[str, str]
     loose: tuple[str, ...]
     numbers: tuple[str, ...]
@@ -25,7 +28,6 @@ class _Texts(msgspec.Struct):
 
 
 _TEXTS = read_word_list("work_pages", _Texts)
-_TRADES = tuple(occupation.label for occupation in OCCUPATIONS.values())
 # facet: how often (per mille) it is stated, where it is known
 _STATED = {
     "director": 900, "producer": 620, "composer": 520, "performer": 900, "editor": 620,
@@ -37,7 +39,16 @@ _ROLES = ("director", "producer", "composer", "performer", "editor", "publisher"
           "presenter", "part", "founder", "manufacturer", "author", "studio")  # fmt: skip
 # Roles with several values; the text must name them all, so that their numbers can be compared.
 _COUNTED = ("director", "producer")
+_TRACKS = ("seven", "eight", "nine", "ten", "11", "12", "13", "14")
 _FIRST_CHARTS, _FIRST_LONG_FILMS = 1940, 1915
+
+
+@cache
+def _trades_of(year: int) -> tuple[str, ...]:
+    """Return the occupations that stories of a year are about: nobody was on television in 1910."""
+    return tuple(
+        trade.label for trade in OCCUPATIONS.values() if trade.earliest + 35 <= max(year, 1780)
+    )
 
 
 class WorkWriter:
@@ -109,11 +120,15 @@ class WorkWriter:
         texts = {
             "T": labels[work.entity], "genre": work.genre, "music": chance.pick(_TEXTS.music),
             "number": str(chance.between(11, 60)), "few": chance.pick(_TEXTS.numbers),
-            "minutes": str(chance.between(72, 158)), "short": str(chance.between(20, 60)),
-            "tracks": str(chance.between(7, 16)),
+            "minutes": str(chance.between(72, 158 if work.kind == "film" else 105)),
+            "short": str(chance.between(20, 60)), "tracks": chance.pick(_TRACKS),
             "kind": _TEXTS.kinds.get(work.kind, ""),
         }  # fmt: skip
-        texts["trade"], texts["trade2"] = chance.shuffled(_TRADES)[:2]
+        texts["trade"], texts["trade2"] = chance.shuffled(_trades_of(year))[:2]
+        if work.kind == "song":
+            texts["song"] = ""
+        if "presenter" not in work.roles:
+            texts["story"] = ""
         if year + 2 < NOW:
             texts["late_year"] = str(chance.between(year + 1, min(NOW, year + 70)))
         if year >= _FIRST_CHARTS:
@@ -158,7 +173,8 @@ class WorkWriter:
             stated = stated[:2]
         extras = ["trivia"] * chance.weighted((20, 45, 35))
         trivia = _TEXTS.trivia[_TEXTS.trivia_of[work.kind]]
-        for facet in chance.shuffled(stated if self.world.config.brief else stated + extras):
+        facets = chance.shuffled(stated if self.world.config.brief else stated + extras)
+        for facet in sorted(facets, key=lambda facet: facet not in ("released", "founded")):
             if len(page.sentences) > (2 if self.world.config.brief else 5):
                 break
             local = slots | {"S": Slot(self._subject(work, chance))}
@@ -167,6 +183,8 @@ class WorkWriter:
                 page.add_sentence(_TEXTS.loose, local | {"x": fact})
             elif facet == "trivia":
                 page.add_sentence(trivia, local)
+            elif facet == "released" and work.kind in _TEXTS.issued:
+                page.add_sentence(_TEXTS.facets[_TEXTS.issued[work.kind]], local)
             elif facet == "origin":
                 page.add_sentence(_TEXTS.facets[_TEXTS.origin.get(work.kind, "origin")], local)
             elif facet == "composer" and "film" in work.kind:
@@ -179,7 +197,8 @@ class WorkWriter:
             elif self._says_when(work, page, facet):
                 page.add_sentence(_TEXTS.facets[facet], local)
         if self.world.config.words:
-            page.lengthen(trivia, lambda: self._words(work, page), self.world.config.words)
+            wanted = page.draw_length(self.world.config.words)
+            page.lengthen(trivia, lambda: self._words(work, page), wanted)
 
     def _says_when(self, work: CreativeWork, page: Page, facet: str) -> bool:
         """Return whether a facet suits the kind: bands are formed (once), others released."""

@@ -48,6 +48,7 @@ class _Rules(msgspec.Struct):
 _RULES = read_word_list("works", _Rules)
 _ALWAYS_BRACKETED = 90  # per mille
 _PUBLISHERS = ("Publishing", "Books", "Press")
+_FIRST_RECORD_PRODUCERS = 1930
 _FOOD_MAKERS = ("Foods", "Sons", "Brothers", "Works")
 
 
@@ -111,7 +112,7 @@ class Works:
         country = chance.below(len(self.countries)) if chance.per_mille(300) else home
         towns = [self.registry.labels[town] for town in self.countries[country].cities]
         for _ in range(10):
-            title, town = self.titler.coin(kind, self.tongues[country], towns, chance)
+            title, town = self.titler.coin(kind, self.tongues[country], towns, year, chance)
             if (kind, title, year, country) not in self._taken:
                 break
         self._taken.add((kind, title, year, country))
@@ -198,7 +199,9 @@ class Works:
             if playing and chance.per_mille(330):
                 roles["performer"] = (chance.pick(playing).entity,)
             roles["composer"] = self._people_at_work(year, 1, chance, "composer", "songwriter")
-            roles["producer"] = self._people_at_work(year, several, chance, "producer", "musician")
+            if year >= _FIRST_RECORD_PRODUCERS:
+                trades = ("producer", "musician")
+                roles["producer"] = self._people_at_work(year, several, chance, *trades)
         elif kind == "band":
             roles["part"] = made_by
             roles["founder"] = made_by if chance.per_mille(300) else ()

@@ -49,6 +49,6 @@ def build_world(config: WorldConfig) -> World:
     teach(config, people, careers, registry, standing)
     name_ends(config, people, careers, countries, registry, standing)
     awards = found_awards(config, tongues, countries, registry, places)
-    give_awards(config, people, careers, awards)
+    give_awards(config, people, careers, awards, registry)
     works = Works(config, people, careers, tongues, countries, registry, standing).build()
     return World(config, registry, tongues, countries, people, careers, places, works, trades)
