@@ -2,21 +2,22 @@
 
   nice -n 19 .venv/bin/python bench/compare_encoder.py dev.json --backbone PATH --out runs/cv
 
-Every item is predicted once by a model that has not seen it. Four settings, each with the same
-processor minutes (one thread): both models from scratch, and both trained on a fictional world
-first. Nothing is chosen on the items that are scored: a fold's model is the one at its end.
-`--paragraphs 3` shortens what the encoder trains on: each real item comes `--copies` times, with
-its gold paragraphs and other draws of the rest; what it is scored on is whole. `--starts` takes
-models that were trained on a world before, such as those of bench/train_on_world.py. Each training
-is a process of its own; OUT keeps what is done, a training that was cut off goes on from
-its last checkpoint, and a run with `--settings` or `--only-folds` does a part. Prints the table so
-far, with the paired randomization test of the encoder against the baseline.
+Every item is predicted once by a model that has not seen it. Five settings: both models from
+scratch and both trained on fictional worlds first, each with the same processor minutes on real
+items (one thread), and the encoder after the worlds alone, without any real item. Nothing is
+chosen on the items that are scored: a fold's model is the one at its end. `--mix renamed=2` adds
+renamed copies of a fold's training items, `--dump DIR` questions that are generated from the pages
+of these items alone; `--real N` keeps N real items of a fold, for a learning curve. `--starts`
+takes models that were trained on worlds before. Each training is a process of its own; OUT keeps
+what is done, a training that was cut off goes on from its last checkpoint, and a run with
+`--settings` or `--only-folds` does a part. Prints the table so far, with the paired randomization
+test of the encoder against the baseline.
 
   python bench/compare_encoder.py --backbone PATH --train dev.json --test other.json --out said.json
 
-trains the encoder once, on the world and then on all items of the first file, within the same
+trains the encoder once, on the worlds and then on all items of the first file, within the same
 limits (`--minutes`, `--world-minutes`), and predicts the second, of which nothing is used before.
-A test file with a gold paragraph of the training file is refused. With `--figures DIR` each fold
+A training item with a gold paragraph of the test file is left out. With `--figures DIR` each fold
 that is done leaves the figures of its items there (no text of them), from which another run goes
 on without its models.
 """
@@ -32,20 +33,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+from encoder_data import make_dump_questions, make_world, without_leaks, write_items
 
 import twowiki
-from twowiki.data.schema import Example, to_official
+from twowiki.data.schema import Example
 from twowiki.data.sources import read_examples
 from twowiki.metric.significance import paired_randomization
-from twowiki.training.mixing import check_leaks
 
 ROOT = Path(__file__).resolve().parent.parent
 USUAL_SEED = 13
 FIGURES = ("em", "f1", "sp_em", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_f1")
-SETTINGS = ("baseline", "encoder", "baseline_world", "encoder_world")
+SETTINGS = ("baseline", "encoder", "baseline_world", "encoder_world", "encoder_world_alone")
+ALONE = "encoder_world_alone"
 PAIRS = (("encoder", "baseline"), ("encoder_world", "baseline_world"))
-AFTER_SHORT = ("--learning_rate", "7e-5", "--head_learning_rate", "2.8e-4")
-WORLD = "people=2000,films=1500,seed=11,brief=1,limit_per_type=1500"
+AFTER_WORLD = ("--learning_rate", "1e-4", "--head_learning_rate", "4e-4")
 
 
 def main() -> None:
@@ -57,15 +58,17 @@ def main() -> None:
     parser.add_argument("--figures", type=Path, help="folder of the figures of finished folds")
     parser.add_argument("--backbone", required=True, help="folder or name of the encoder's start")
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "encoder_cv")
-    parser.add_argument("--minutes", type=float, default=20.0, help="CPU minutes of a fold")
-    parser.add_argument("--world-minutes", type=float, default=60.0, help="of a world's training")
-    parser.add_argument("--world", default=WORLD, help="the fictional world")
+    parser.add_argument("--minutes", type=float, default=10.0, help="CPU minutes of a fold")
+    parser.add_argument("--world-minutes", type=float, default=90.0, help="of training on worlds")
+    parser.add_argument(
+        "--world", type=Path, help="official file of made-up questions, instead of the bench's own"
+    )
+    parser.add_argument("--dump", type=Path, help="folder: wikidata.json, paragraphs.jsonl")
+    parser.add_argument("--real", type=int, default=0, help="real items of a fold; 0 = all")
     parser.add_argument(
         "--starts", nargs="*", default=[], metavar="MODEL=RUN",
         help="baseline=DIR, encoder=DIR: runs on a world to go on from, instead of training them",
     )  # fmt: skip
-    parser.add_argument("--paragraphs", type=int, default=0, help="the encoder trains on; 0 = all")
-    parser.add_argument("--copies", type=int, default=4, help="draws of an item, with --paragraphs")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--only-folds", type=int, nargs="*", help="do these now (from 0)")
     parser.add_argument("--settings", nargs="+", default=list(SETTINGS), choices=SETTINGS)
@@ -105,55 +108,84 @@ def write_folds(given: argparse.Namespace, items: list[Example]) -> None:
             sys.exit(f"{given.out} holds other items or folds: give another --out")
         return
     for fold in range(given.folds):
-        folder = given.out / f"fold_{fold}"
-        folder.mkdir(parents=True, exist_ok=True)
-        parts = {
-            "train": [item for i, item in enumerate(items) if i % given.folds != fold],
-            "dev": items[fold :: given.folds],
-        }
-        for name, part in parts.items():
-            records = [to_official(item) for item in part]
-            (folder / f"{name}.json").write_text(json.dumps(records), encoding="utf-8")
+        train, test = parts_of(items, fold, given.folds)
+        write_items(given.out / f"fold_{fold}" / "train.json", train)
+        write_items(given.out / f"fold_{fold}" / "dev.json", test)
     note.write_text(json.dumps(said), encoding="utf-8")
 
 
+def parts_of(items: list[Example], fold: int, folds: int) -> tuple[list[Example], list[Example]]:
+    """Return the items that a fold trains on, without leaks, and those that it is scored on."""
+    test = items[fold::folds]
+    others = [item for i, item in enumerate(items) if i % folds != fold]
+    return without_leaks(others, test), test
+
+
 def predict_unseen(given: argparse.Namespace) -> None:
-    """Train the encoder on one file, after the world, and predict another that it has not seen."""
+    """Train the encoder on one file, after the worlds; predict another that it has not seen."""
     predictions, given.out = given.out, given.out.with_name(f"{given.out.name}.runs")
-    given.out.mkdir(parents=True, exist_ok=True)
-    check_leaks([str(given.train)], read_examples(given.test))
-    flags = ["--train_file", str(given.train.resolve())]
-    flags += ["--validation_file", str(given.train.resolve()), "--max_eval_samples", "20"]
-    flags += [*fewer_paragraphs(given, "encoder", given.copies), *mix_flags(given, "encoder")]
-    flags += ["--max_cpu_minutes", str(given.minutes)]
-    if given.world_minutes or given.starts:
-        flags += ["--model_name_or_path", str(train_on_world(given, "encoder") / "best")]
+    items, test = list(read_examples(given.train)), list(read_examples(given.test))
+    kept = without_leaks(items, test)
+    print(f"{len(items) - len(kept)} items left out: their gold paragraphs are in the test file")
     run = given.out / f"encoder_seed{given.seed}"
+    file = write_items(given.out / "train.json", kept)
+    flags = ["--max_eval_samples", "20", "--max_cpu_minutes", str(given.minutes)]
+    flags += ["--train_file", str(file), *mix_flags(given, "encoder", given.out, kept, test)]
+    before = None
+    if given.world_minutes or given.starts:
+        before = train_on_world(given, "encoder")
+    flags += ["--validation_file", str(world_files(given)[1] if before else file)]
+    flags += after_world(before, "encoder")
     train(given, "encoder", run, flags)
+    predict(run, given.test, predictions)
+
+
+def predict(run: Path, items: Path, predictions: Path) -> None:
+    """Predict the items of a file with a run's model."""
     command = [sys.executable, "-m", "twowiki", "predict", str(run / "best")]
-    subprocess.run([*command, str(given.test), str(predictions)], check=True, cwd=ROOT)
+    environment = {**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
+    subprocess.run([*command, str(items), str(predictions)], check=True, env=environment)
 
 
 def train_fold(given: argparse.Namespace, settings: str, fold: int) -> None:
-    """Train one setting on one fold, after the world where it asks for one."""
+    """Train one setting on one fold, after the worlds where it asks for them."""
     if read_figures(given, settings, fold) is not None:
         return
-    model = settings.removesuffix("_world")
+    model = settings.removesuffix("_alone").removesuffix("_world")
     folder = given.out / f"fold_{fold}"
-    flags = ["--train_file", str(folder / "train.json")]
-    flags += ["--validation_file", str(folder / "dev.json")]
-    flags += [*fewer_paragraphs(given, model, given.copies), *mix_flags(given, model)]
-    flags += ["--max_cpu_minutes", str(given.minutes)]
-    if settings.endswith("_world"):
-        flags += ["--model_name_or_path", str(train_on_world(given, model) / "best")]
-    train(given, model, run_folder(given, settings, fold), flags)
+    before = train_on_world(given, model) if "_world" in settings else None
+    run = run_folder(given, settings, fold)
+    if settings == ALONE:
+        run.mkdir(parents=True, exist_ok=True)
+        predict(before or run, folder / "dev.json", run / "predictions.json")
+    else:
+        kept, test = (list(read_examples(folder / f"{name}.json")) for name in ("train", "dev"))
+        kept = kept[: given.real or len(kept)]
+        file = write_items(folder / f"train{len(kept)}.json", kept)
+        flags = ["--train_file", str(file), "--validation_file", str(folder / "dev.json")]
+        flags += mix_flags(given, model, folder / f"made{len(kept)}", kept, test)
+        flags += ["--max_cpu_minutes", str(given.minutes), *after_world(before, model)]
+        train(given, model, run, flags)
     write_figures(given, settings, fold)
+
+
+def after_world(before: Path | None, model: str) -> list[str]:
+    """Return the flags of a training that goes on from a run on worlds."""
+    if before is None:
+        return []
+    rates = AFTER_WORLD if model == "encoder" else ()
+    return ["--model_name_or_path", str(before / "best"), *rates]
 
 
 def run_folder(given: argparse.Namespace, settings: str, fold: int) -> Path:
     """Give the folder of a fold's training; each seed has its own."""
-    folder: Path = given.out / settings / f"fold_{fold}{seed_name(given)}"
+    folder: Path = given.out / settings / f"fold_{fold}{real_name(given)}{seed_name(given)}"
     return folder
+
+
+def real_name(given: argparse.Namespace) -> str:
+    """Give what a number of real items adds to a folder's name: nothing for all."""
+    return f"_real{given.real}" if given.real else ""
 
 
 def seed_name(given: argparse.Namespace) -> str:
@@ -163,7 +195,8 @@ def seed_name(given: argparse.Namespace) -> str:
 
 def figures_file(given: argparse.Namespace, settings: str, fold: int) -> Path | None:
     """Give the file of a fold's figures; None where they are not kept."""
-    name = f"{settings}_seed{given.seed}_fold{fold}_of_{given.folds}.json"
+    real = real_name(given) if settings != ALONE else ""
+    name = f"{settings}{real}_seed{given.seed}_fold{fold}_of_{given.folds}.json"
     return given.figures / name if given.figures else None
 
 
@@ -180,22 +213,23 @@ def read_figures(given: argparse.Namespace, settings: str, fold: int) -> dict[st
 
 def asked_of(given: argparse.Namespace, settings: str) -> dict[str, Any]:
     """Give what the figures of a fold depend on beside its setting and number."""
-    names = "minutes paragraphs copies folds seed mix flags".split()
-    if settings.endswith("_world"):
-        names += ["world", "world_minutes"]
-    return {name: getattr(given, name) for name in names}
+    names = ["folds", "seed", "flags"]
+    names += [] if settings == ALONE else ["minutes", "mix", "real"]
+    names += ["world_minutes"] if "_world" in settings else []
+    asked = {name: getattr(given, name) for name in names}
+    if settings != ALONE:
+        asked["dump"] = bool(given.dump)
+    return asked
 
 
 def figures_of_run(given: argparse.Namespace, settings: str, fold: int) -> dict[str, Any] | None:
     """Score a finished run: each item's figures by id, and what the report says of the training."""
-    found = read_run(run_folder(given, settings, fold))
+    found = read_run(given, settings, fold)
     if found is None:
         return None
     predictions, report = found
     gold = json.loads((given.out / f"fold_{fold}" / "dev.json").read_text(encoding="utf-8"))
     scored = twowiki.score(predictions, gold)
-    kept = ("steps", "cpu_seconds", "selection")
-    config = ("per_device_train_batch_size", "train_paragraphs", "train_copies")
     return {
         "asked": asked_of(given, settings),
         "items": {
@@ -203,9 +237,7 @@ def figures_of_run(given: argparse.Namespace, settings: str, fold: int) -> dict[
             for item, row in zip(gold, scored.per_example(), strict=True)
         },
         "signature": scored.signature,
-        "without": report["scores"].get("without", {}),
-        **{name: report[name] for name in kept if name in report},
-        "config": {name: report["config"][name] for name in config},
+        **report,
     }
 
 
@@ -218,35 +250,31 @@ def write_figures(given: argparse.Namespace, settings: str, fold: int) -> None:
 
 
 def train_on_world(given: argparse.Namespace, model: str) -> Path:
-    """Give the run of a model on a fictional world; train it if it is not there.
-
-    With `--paragraphs` the encoder has a quarter of the time left for whole contexts: without
-    them it takes too many sentences for support.
-    """
+    """Give the run of a model on fictional worlds; train it if it is not there."""
     folder = world_run(given, model)
-    if model in given.starts:
-        return folder
-    flags = ["--world", given.world, "--max_eval_samples", "200"]
-    flags += ["--cache_dir", str(given.out / "made")]
-    minutes, few = given.world_minutes, fewer_paragraphs(given, model, 1)
-    if few:
-        first, minutes = folder.with_name(f"{model}_short"), minutes / 4
-        train(given, model, first, [*flags, *few, "--max_cpu_minutes", str(3 * minutes)])
-        flags += ["--model_name_or_path", str(first / "best"), *AFTER_SHORT]
-    train(given, model, folder, [*flags, "--max_cpu_minutes", str(minutes)])
+    if model not in given.starts:
+        made, held = world_files(given)
+        flags = ["--train_file", str(made), "--validation_file", str(held)]
+        train(given, model, folder, [*flags, "--max_cpu_minutes", str(given.world_minutes)])
     return folder
 
 
-def fewer_paragraphs(given: argparse.Namespace, model: str, copies: int) -> list[str]:
-    """Give the flags that shorten what the encoder trains on."""
-    if not given.paragraphs or model != "encoder":
-        return []
-    return ["--train_paragraphs", str(given.paragraphs), "--train_copies", str(copies)]
+def world_files(given: argparse.Namespace) -> tuple[Path, Path]:
+    """Return the files of made-up questions to train and to validate on."""
+    if given.world:
+        return given.world, given.world
+    made = make_world(given.out / "made")
+    return made, made.with_name("dev.json")
 
 
-def mix_flags(given: argparse.Namespace, model: str) -> list[str]:
+def mix_flags(
+    given: argparse.Namespace, model: str, folder: Path, train: list[Example], test: list[Example]
+) -> list[str]:
     """Give the flags that add to the encoder's real items."""
-    return ["--train_mix", *given.mix] if given.mix and model == "encoder" else []
+    mix = list(given.mix) if model == "encoder" else []
+    if given.dump and model == "encoder":
+        mix.append(str(make_dump_questions(given.dump, folder, train, test)))
+    return ["--train_mix", *mix] if mix else []
 
 
 def world_run(given: argparse.Namespace, model: str) -> Path:
@@ -267,22 +295,10 @@ def train(given: argparse.Namespace, model: str, folder: Path, flags: list[str])
     )
     command += [
         *flags,
-        "--resume_from_checkpoint",
-        "auto",
-        "--save_total_limit",
-        "1",
-        "--warmup_steps",
-        "20",
+        *"--resume_from_checkpoint auto --save_total_limit 1 --save_steps 50".split(),
+        *"--num_train_epochs 100000 --warmup_steps 20 --eval_steps 1000000000".split(),
+        *"--early_stopping_patience 0".split(),
     ]
-    command += [
-        "--num_train_epochs",
-        "100000",
-        "--early_stopping_patience",
-        "0",
-        "--eval_steps",
-        "1000000000",
-    ]
-    command += ["--save_steps", "50"]
     environment = {**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
     print(f"{folder.relative_to(given.out)} ...", flush=True)
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
@@ -315,19 +331,12 @@ def half() -> list[str]:
 
 
 def encoder_flags(given: argparse.Namespace) -> list[str]:
-    """Give the encoder's settings."""
-    rates = [
-        "--learning_rate",
-        "1.5e-4",
-        "--head_learning_rate",
-        "6e-4",
-        "--per_device_train_batch_size",
-        "4",
-    ]
-    rates += ["--support_weight", "3", "--dropout", "0"]
-    cheap = ["--backbone_dropout", "0", *half()]
+    """Give the encoder's settings: few paragraphs, read at once, so that more questions fit."""
+    rates = "--learning_rate 1.5e-4 --head_learning_rate 6e-4 --per_device_train_batch_size 4"
+    short = "--select_paragraphs 4 --select_threshold 0.05 --fusion_layers 0"
+    cheap = "--support_weight 3 --dropout 0 --backbone_dropout 0"
     own = ["--task", "encoder", "--model_name_or_path", given.backbone]
-    return [*own, *rates, *cheap, *given.flags.split()]
+    return [*own, *f"{rates} {short} {cheap} {given.flags}".split(), *half()]
 
 
 def show(given: argparse.Namespace, items: list[Example]) -> None:
@@ -384,11 +393,8 @@ def show_by_type(
 ) -> None:
     """Print joint F1 by type, what the decoder derives is worth, and what the selection loses."""
     minutes = numpy.mean([run["cpu_seconds"] for run in runs]) / 60
-    config = runs[-1]["config"]
-    batch = config["per_device_train_batch_size"]
-    paragraphs, copies = config["train_paragraphs"], config["train_copies"]
-    read = f"{copies} draws of {paragraphs} paragraphs" if paragraphs else "whole contexts"
-    print(f"\n{settings}: {minutes:.1f} CPU minutes a fold, batches of {batch}, {read}")
+    time = "on worlds alone" if settings == ALONE else "a fold"
+    print(f"\n{settings}: {minutes:.1f} CPU minutes {time}, batches of {runs[-1]['batch']}")
     types = {
         item.type: [i for i, one in enumerate(items) if one.type == item.type] for item in items
     }
@@ -405,15 +411,23 @@ def show_by_type(
     print(f"each fold: {runs[0]['signature']}")
 
 
-def read_run(folder: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Give a finished run's predictions and report."""
-    if not (folder / "report.json").is_file():
+def read_run(
+    given: argparse.Namespace, settings: str, fold: int
+) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """Give a finished run's predictions, and what its report says of the training."""
+    folder = run_folder(given, settings, fold)
+    said = (world_run(given, "encoder") if settings == ALONE else folder) / "report.json"
+    if not said.is_file() or not (folder / "predictions.json").is_file():
         return None
     predictions, report = (
-        json.loads((folder / name).read_text(encoding="utf-8"))
-        for name in ("predictions.json", "report.json")
+        json.loads(path.read_text(encoding="utf-8")) for path in (folder / "predictions.json", said)
     )
-    return predictions, report
+    kept = {name: report[name] for name in ("steps", "cpu_seconds", "selection") if name in report}
+    if settings == ALONE:
+        kept.pop("selection", None)  # it is of made-up questions
+    kept["without"] = {} if settings == ALONE else report["scores"].get("without", {})
+    kept["batch"] = report["config"]["per_device_train_batch_size"]
+    return predictions, kept
 
 
 if __name__ == "__main__":

@@ -36,14 +36,9 @@ def test_the_cross_validation_predicts_each_item_once_and_goes_on(tmp_path: Path
         str(ROOT / "bench" / "compare_encoder.py"), str(tmp_path / "dev.json"),
         "--backbone", str(backbone), "--out", str(tmp_path / "cv"), "--folds", "2",
         "--minutes", "0.02", "--settings", "encoder", "--flags=--bf16 false",
-        "--paragraphs", "2", "--copies", "2", "--figures", str(tmp_path / "figures"),
+        "--figures", str(tmp_path / "figures"),
     ]  # fmt: skip
     first = run(*command, "--only-folds", "1")
-    report = json.loads(
-        (tmp_path / "cv" / "encoder" / "fold_1" / "report.json").read_text(encoding="utf-8")
-    )
-    assert report["config"]["train_paragraphs"] == 2
-    assert report["data"]["train"]["windows"] == 6
     assert "encoder: 1 of 2 folds are done" in first
     (tmp_path / "cv" / "encoder" / "fold_1" / "report.json").unlink()  # its figures are kept
     printed = run(*command)
@@ -55,17 +50,18 @@ def test_the_cross_validation_predicts_each_item_once_and_goes_on(tmp_path: Path
     assert "6 real items" in printed
     assert "baseline: 0 of 2 folds are done" in printed
     assert "encoder: not trained on a world" in printed
-    world = ["--world", "people=150,films=110,seed=3,brief=1,limit_per_type=20"]
+    world = ["--world", str(tmp_path / "dev.json"), "--world-minutes", "0.02"]
     given = [part if part != "encoder" else "encoder_world" for part in command]
-    told = run(*given, *world, "--world-minutes", "0.08", "--only-folds", "0")
+    told = run(*given, *world, "--only-folds", "0", "--real", "2")
     line = next(line for line in told.splitlines() if line.startswith("encoder, before"))
-    assert line.count("CPU minutes") == 2
-    kept = [
-        json.loads((tmp_path / "cv" / "world" / name / "report.json").read_text(encoding="utf-8"))
-        for name in ("encoder_short", "encoder")
-    ]
-    assert [report["config"]["train_paragraphs"] for report in kept] == [2, 0]
-    assert kept[1]["config"]["model_name_or_path"].endswith("encoder_short/best")
+    assert line.count("CPU minutes") == 1
+    folder = tmp_path / "cv" / "encoder_world" / "fold_0_real2"
+    config = json.loads((folder / "report.json").read_text(encoding="utf-8"))["config"]
+    assert config["model_name_or_path"].endswith("world/encoder/best")
+    assert len(json.loads(Path(config["train_file"]).read_text(encoding="utf-8"))) == 2
+    alone = [part if part != "encoder" else "encoder_world_alone" for part in command]
+    table = run(*alone, *world)
+    assert any(line.startswith("| encoder_world_alone ") for line in table.splitlines())
 
 
 @pytest.mark.slow
@@ -78,7 +74,7 @@ def test_one_command_trains_on_one_file_and_predicts_another(tmp_path: Path) -> 
         str(ROOT / "bench" / "compare_encoder.py"), "--backbone", str(backbone),
         "--train", str(tmp_path / "train.json"), "--out", str(tmp_path / "said.json"),
         "--minutes", "0.02", "--world-minutes", "0", "--seed", "5", "--mix", "renamed",
-        "--flags=--bf16 false --select_paragraphs 4",
+        "--flags=--bf16 false",
     ]  # fmt: skip
     run(*command, "--test", str(tmp_path / "test.json"))
     answers = json.loads((tmp_path / "said.json").read_text(encoding="utf-8"))["answer"]

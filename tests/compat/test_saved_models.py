@@ -51,6 +51,8 @@ def test_todays_code_answers_from_an_old_folder(name: str) -> None:
 
     questions, answers = recorded(name)
     model = load_model(HERE / name)
+    if name == "encoder":  # how triples are chosen has changed since, see the change log
+        model.config.chain_consistency = model.config.support_from_triples = False
     for question, expected in zip(questions, answers, strict=True):
         assert near(json.loads(json.dumps(model.predict(*question))), expected), question[0]
 

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 import torch
 
 from tests.small_encoder import model_and_records, settings
 from tests.small_model import GOLD_Q1, examples
 from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
-from twowiki.models.decoding import ScoredSpan, WindowScores, pad_segment_ids, span_candidates
-from twowiki.models.decoding_encoder import decode_record, score_records, token_segment_ids
+from twowiki.models.decoding import PagePlace, ScoredSpan, WindowScores
+from twowiki.models.decoding_encoder import (
+    PlacedSlot,
+    agreeing_triples,
+    decode_record,
+    page_places,
+    score_records,
+    stating_sentences,
+)
 from twowiki.models.oracle import encoder_oracle
 from twowiki.models.processing_encoder import EncoderCollator
-from twowiki.models.text import lay_out
+from twowiki.models.text import fold, lay_out
 
 CONTEXT = (
     ("Mist (1940 film)", ("Mist is a film by Cy Venn and Ada Orr.",)),
@@ -53,9 +59,8 @@ def record(slots: list[tuple[str, Any, Any]], config: TwoWikiEncoderConfig) -> W
 
 
 SLOTS = [
-    ("date of birth", [place("Cy Venn", 8.0, "Cy Venn was"), place("Ada Orr", 9.0)],
-     [place("1901")]),
-    ("director", [place("Mist (1940 film)")], [place("Ada Orr"), place("Cy Venn", 9.5)]),
+    ("date of birth", [place("Cy Venn", 8.0, "Cy Venn was")], [place("1901")]),
+    ("director", [place("Mist (1940 film)")], [place("Ada Orr")]),
     ("", [place("Mist (1940 film)")], [place("1901")]),
     ("director", [place("Born Later")], [place("Ada Orr", 10.0, "Born Later is")]),
     ("date of birth", [place("Ada Orr", 10.0, "Ada Orr was")], [place("1899")]),
@@ -84,17 +89,112 @@ def test_what_the_question_names_comes_first_and_each_triple_once() -> None:
     ]
 
 
-def test_a_subject_that_is_not_asked_for_is_the_object_of_another_triple() -> None:
-    best = [*SLOTS[1:2], SLOTS[0]]
-    assert triples(configured(chain_consistency=False), best)[1][0] == "Cy Venn"
-    assert triples(configured(), best) == [
-        ("Mist (1940 film)", "director", "Ada Orr"),
-        ("Ada Orr", "date of birth", "1901"),
+def page(number: int, name: str, score: float, answer: float = -1.0) -> PagePlace:
+    """A place for a triple: a page's title, and a name after it."""
+    title = CONTEXT[number][0]
+    return PagePlace(number, place(title), place(name, after=title), score, answer)
+
+
+def agreed(
+    slots: list[tuple[str, list[PagePlace]]], question: str = QUESTION, **options: Any
+) -> list[tuple[str, ...]]:
+    placed = [PlacedSlot(relation, 0.9, places) for relation, places in slots]
+    config = configured(**options)
+    found = agreeing_triples(placed, fold(question), CONTEXT, TEXT, config)
+    return [tuple(triple[:3]) for triple, _ in found]
+
+
+def test_a_page_that_is_not_named_is_what_another_triple_points_to() -> None:
+    slots = [
+        ("date of birth", [page(3, "1899", -0.1), page(1, "1901", -3.0)]),
+        ("director", [page(0, "Cy Venn", -0.1), page(0, "Ada Orr", -0.5)]),
     ]
-    near = [("director", SLOTS[1][1], [place("Ada Orr"), place("Cy Venn", 9.5)]),
-            ("date of birth", [place("Cy Venn", 9.0, "Cy Venn was")], [place("1901")])]  # fmt: skip
-    assert triples(configured(), near)[0][2] == "Cy Venn"
-    assert triples(configured(chain_margin=0.4), near)[0][2] == "Ada Orr"
+    assert agreed(slots, chain_margin=0.3) == [
+        ("Mist", "director", "Cy Venn"), ("Ada Orr", "date of birth", "1899"),
+    ]  # fmt: skip
+    assert agreed(slots) == [
+        ("Mist", "director", "Ada Orr"), ("Ada Orr", "date of birth", "1899"),
+    ]  # fmt: skip
+    sure = [slots[0], ("director", [page(0, "Cy Venn", -0.1), page(0, "Ada Orr", -9.0)])]
+    assert agreed(sure)[1] == ("Cy Venn", "date of birth", "1901")
+
+
+def test_titles_keep_their_brackets_where_two_pages_are_compared() -> None:
+    slots = [("director", [page(0, "Cy Venn", -0.1)]), ("director", [page(2, "Ada Orr", -0.1)])]
+    assert agreed(slots)[0][0] == "Mist (1940 film)"
+    assert agreed(slots[:1])[0][0] == "Mist"
+
+
+def test_the_answer_has_a_word_in_what_a_chain_ends_in() -> None:
+    question = "Where was the director of Mist born?"
+    slots = [
+        ("director", [page(0, "Ada Orr", -0.1)]),
+        ("date of birth", [page(3, "Orr was", -0.5, -9.0), page(3, "1899", -0.9, -0.1)]),
+    ]
+    assert agreed(slots, question)[1][2] == "1899"
+    same = [("date of birth", [place._replace(answer=-1.0) for place in slots[1][1]])]
+    assert agreed([slots[0], *same], question)[1][2] == "Orr was"
+
+
+def test_a_chain_writes_its_second_subject_as_its_first_object() -> None:
+    question = "When was the director of Mist born?"
+    slots = [("director", [page(0, "Venn", -0.1)]), ("date of birth", [page(1, "1901", -0.1)])]
+    assert agreed(slots, question)[1] == ("Venn", "date of birth", "1901")
+    other = [("director", [page(0, "Ada Orr", -0.1)]), slots[1]]
+    assert agreed(other, question, chain_margin=0.0)[1][0] == "Cy Venn"  # no word in common
+
+
+def test_two_slots_do_not_hold_one_triple_if_another_place_is_near() -> None:
+    first = [page(0, "Cy Venn", -0.1), page(0, "Ada Orr", -2.0)]
+    assert {triple[2] for triple in agreed([("director", first)] * 2)} == {"Cy Venn", "Ada Orr"}
+    far = [first[0], page(0, "Ada Orr", -9.0)]
+    assert len(agreed([("director", far)] * 2)) == 1
+
+
+def test_support_is_the_first_sentence_with_the_object_and_others_elsewhere() -> None:
+    context = (("Mist", ("A film.", "Its director is Ada Orr.", "Ada Orr!")), *CONTEXT[1:])
+    slot = PlacedSlot("director", 0.9, [page(0, "Ada Orr", -0.1)])
+    found = agreeing_triples([slot], fold(QUESTION), CONTEXT, TEXT, configured())
+    assert stating_sentences(found, context) == {(0, 1)}
+    config = configured()
+    given = record([("director", [place("Mist (1940 film)")], [place("Ada Orr")])], config)
+    given = given._replace(
+        pages=[[page(0, "Ada Orr", -0.1)]],
+        sentences=[(0, 0, 0.1), (1, 0, 0.9), (2, 0, 0.2)],
+    )
+    said = decode_record([given], QUESTION, CONTEXT, config)
+    assert said.supporting_facts == [("Mist (1940 film)", 0), ("Cy Venn (director)", 0)]
+    assert said.support_scores == [0.1, 0.9]
+    config.support_from_triples = False
+    said = decode_record([given], QUESTION, CONTEXT, config)
+    assert said.supporting_facts == [("Cy Venn (director)", 0)]
+
+
+def test_places_are_the_best_objects_of_each_page_with_its_title() -> None:
+    model, records = model_and_records("bert", examples()[:2])
+    config = model.config
+    config.max_object_tokens, config.span_candidates = 3, 4
+    generator = torch.Generator().manual_seed(1)
+    for one, example in zip(records, examples()[:2], strict=True):
+        tokens = len(one.token_ids) + 2  # with padding
+        logits = [torch.randn(tokens, 2, generator=generator).numpy() for _ in range(4)]
+        answer = (logits[0][:, 0], logits[1][:, 0])
+        markers = config.title_marker_id, config.sentence_marker_id
+        found = page_places(one, logits, answer, markers, config)
+        text = lay_out(example.context).text
+        assert len(found) == 2
+        for slot in found:
+            assert 1 <= len(slot) <= 8
+            assert [place.score for place in slot] == sorted(
+                (place.score for place in slot), reverse=True
+            )
+            for number, subject, object_, _, likely in slot:
+                title, sentences = example.context[number]
+                assert text[subject.start : subject.end] == title
+                paragraph = text.index(title, subject.start) + len(title)
+                last = text.index(sentences[-1], paragraph) + len(sentences[-1])
+                assert paragraph < object_.start < object_.end <= last
+                assert likely < 0
 
 
 def test_a_comparison_is_answered_from_its_triples_only_if_so_asked() -> None:
@@ -117,7 +217,7 @@ def test_a_comparison_is_answered_from_its_triples_only_if_so_asked() -> None:
 
 
 def test_a_chain_is_answered_by_its_last_triple_only_if_so_asked() -> None:
-    config = configured(chain_answers=True)
+    config = configured(chain_consistency=False)
     question = "When was the director of Mist (1940 Film) born?"
     director = ("director", [place("Mist (1940 film)")], [place("Cy Venn")])
     born = ("date of birth", [place("Cy Venn (director)")], [place("1901")])
@@ -139,29 +239,6 @@ def test_a_chain_is_answered_by_its_last_triple_only_if_so_asked() -> None:
 def test_nothing_is_said_without_a_record() -> None:
     said = decode_record([], QUESTION, CONTEXT, configured())
     assert (said.answer, said.supporting_facts, said.evidences) == ("", [], [])
-
-
-@pytest.mark.parametrize("count", [1, 2, 4, 50])
-def test_candidates_are_in_order_within_their_segment_and_short_enough(count: int) -> None:
-    model, records = model_and_records("bert", examples()[:3])
-    torch.manual_seed(1)
-    tokens = max(len(one.token_ids) for one in records)
-    segment_ids = pad_segment_ids([token_segment_ids(one, model.config) for one in records], tokens)
-    mask = (segment_ids >= 0).unsqueeze(-1)
-    lowest = torch.finfo(torch.float).min
-    starts, ends = (torch.randn(3, tokens, 5).masked_fill(~mask, lowest) for _ in range(2))
-    first, last, scores = span_candidates(starts, ends, segment_ids, 7, count)
-    assert first.shape == last.shape == scores.shape
-    real = scores > -1e29
-    assert real[..., 0].all()
-    assert ((last - first)[real] >= 0).all()
-    assert ((last - first)[real] < 7).all()
-    spread = segment_ids.unsqueeze(1).expand(-1, 5, -1)
-    assert (spread.gather(2, first) == spread.gather(2, last))[real].all()
-    assert (scores[..., 1:] <= scores[..., :1] + 1e-6).all()
-    pairs = first * tokens + last
-    for row, keep in zip(pairs.flatten(0, 1), real.flatten(0, 1), strict=True):
-        assert len(row[keep].unique()) == int(keep.sum())
 
 
 def test_two_triples_of_one_relation_come_out_of_gold_labels() -> None:

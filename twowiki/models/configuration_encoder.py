@@ -71,11 +71,13 @@ class TwoWikiEncoderConfig(MultihopConfig, PretrainedConfig):
     evidence_weight: float = 1.0  # of the losses of relations, subjects and objects
     max_span_tokens: int = 64  # longest span that is predicted
     support_threshold: float = 0.5  # a sentence is support above this probability
-    span_candidates: int = 4  # places of a subject or object that the decoder considers
-    chain_consistency: bool = True  # an unnamed subject is the object of another triple
-    chain_margin: float = 6.0  # most that such a choice may lose against the best places, in logits
+    max_object_tokens: int = 16  # longest object of a triple, with `chain_consistency`
+    span_candidates: int = 6  # objects in a page that the decoder considers
+    chain_consistency: bool = True  # triples agree with titles, pages and each other
+    chain_margin: float = 12.0  # what a subject costs that nothing names or links to, in logits
+    support_from_triples: bool = True  # the sentences that state the triples are support
     derive_answers: bool = True  # answers of comparisons follow from the predicted triples' values
-    chain_answers: bool = False  # the answer of a chain of two triples is the last one's object
+    chain_answers: bool = True  # the answer of a chain of two triples is the last one's object
     initializer_range: float = 0.02  # spread of the heads' first weights
 
     def __post_init__(self, **kwargs: Any) -> None:

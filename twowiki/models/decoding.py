@@ -28,13 +28,32 @@ class ScoredSpan(NamedTuple):
     end: int
     score: float
 
+    @property
+    def place(self) -> Span:
+        """The characters alone."""
+        return Span(self.start, self.end)
+
+
+class PagePlace(NamedTuple):
+    """Places for a triple: a page's title and an object in its text, with their score.
+
+    `answer` is what the answer's own pointers give the object.
+    """
+
+    paragraph: int
+    subject: ScoredSpan
+    object: ScoredSpan
+    score: float
+    answer: float
+
 
 class WindowScores(NamedTuple):
     """The scores of one window, in characters of the whole context.
 
     `sentences` are (paragraph, sent_id, probability). `relations` are probabilities per slot and
-    class (slots), or per relation (no slots). `subjects` and `objects` are the best places per
-    slot, the best first; empty where no token can be pointed at.
+    class (slots), or per relation (no slots). `subjects` and `objects` are the best place per
+    slot; empty where no token can be pointed at. `pages` are the places by page of each slot, if
+    triples are chosen together.
     """
 
     example: int
@@ -44,6 +63,7 @@ class WindowScores(NamedTuple):
     relations: list[list[float]]
     subjects: list[list[ScoredSpan]]
     objects: list[list[ScoredSpan]]
+    pages: list[list[PagePlace]] = []  # noqa: RUF012 (never changed)
 
 
 class TripleSlot(NamedTuple):
@@ -53,6 +73,7 @@ class TripleSlot(NamedTuple):
     probability: float
     subjects: list[ScoredSpan]
     objects: list[ScoredSpan]
+    pages: list[PagePlace]
 
 
 class ScoredTriple(NamedTuple):
@@ -127,42 +148,11 @@ def forward_maximum(values: Tensor, width: int) -> Tensor:
     return highest
 
 
-def span_candidates(
-    start_logits: Tensor, end_logits: Tensor, segment_ids: Tensor | None, width: int, count: int
-) -> Spans:
-    """Find the best spans among the best starts and ends; the best of all comes first.
-
-    Shape:
-        logits: (B, T, K); segment_ids: (B, T). Output: start, end and score, each (B, K, count).
-    """
-    first, last, best = best_spans(start_logits, end_logits, segment_ids, width)
-    if count < 2 or segment_ids is None:
-        return first.unsqueeze(-1), last.unsqueeze(-1), best.unsqueeze(-1)
-    several = min(2 * count, start_logits.shape[1])
-    start_scores, starts = start_logits.topk(several, dim=1)  # (B, N, K)
-    end_scores, ends = end_logits.topk(several, dim=1)
-    spread = segment_ids.unsqueeze(-1).expand_as(start_logits)
-    segment, other = spread.gather(1, starts).unsqueeze(2), spread.gather(1, ends).unsqueeze(1)
-    length = ends.unsqueeze(1) - starts.unsqueeze(2)  # (B, N, N, K)
-    allowed = (segment == other) & (segment >= 0) & (length >= 0) & (length < width)
-    allowed &= (starts.unsqueeze(2) != first[:, None, None]) | (
-        ends.unsqueeze(1) != last[:, None, None]
-    )
-    totals = start_scores.unsqueeze(2) + end_scores.unsqueeze(1)
-    totals = totals.masked_fill(~allowed, torch.finfo(totals.dtype).min).flatten(1, 2)
-    scores, positions = totals.topk(min(count - 1, totals.shape[1]), dim=1)  # (B, n, K)
-    starts, ends = starts.gather(1, positions // several), ends.gather(1, positions % several)
-    pairs = (first, starts), (last, ends), (best, scores)
-    joined = [torch.cat([one.unsqueeze(1), rest], dim=1).transpose(1, 2) for one, rest in pairs]
-    return joined[0], joined[1], joined[2]
-
-
 def collect_scores(
     output: Any,
     windows: Sequence[Window],
     segment_ids: Tensor | None,
     config: MultihopConfig,
-    candidates: int = 1,
 ) -> list[WindowScores]:
     """Turn a batch's output into one record per window.
 
@@ -171,19 +161,18 @@ def collect_scores(
         windows: the windows of the batch.
         segment_ids: see `pad_segment_ids`; None lets a span cross every border.
         config: the model's configuration.
-        candidates: places that are kept of each subject and object.
     """
     if segment_ids is not None:
         segment_ids = segment_ids.to(output.start_logits.device)
 
-    def spans(starts: Tensor, ends: Tensor, count: int) -> list[list[Any]]:
-        found = span_candidates(starts, ends, segment_ids, config.max_span_tokens, count)
+    def spans(starts: Tensor, ends: Tensor) -> list[list[tuple[int, int, float]]]:
+        found = best_spans(starts, ends, segment_ids, config.max_span_tokens)
         rows = zip(*(part.tolist() for part in found), strict=True)
-        return [[zip(*slot, strict=True) for slot in zip(*row, strict=True)] for row in rows]
+        return [list(zip(*row, strict=True)) for row in rows]
 
-    answers = spans(output.start_logits.unsqueeze(-1), output.end_logits.unsqueeze(-1), 1)
-    subjects = spans(output.subject_start_logits, output.subject_end_logits, candidates)
-    objects = spans(output.object_start_logits, output.object_end_logits, candidates)
+    answers = spans(output.start_logits.unsqueeze(-1), output.end_logits.unsqueeze(-1))
+    subjects = spans(output.subject_start_logits, output.subject_end_logits)
+    objects = spans(output.object_start_logits, output.object_end_logits)
     types = output.answer_type_logits.float().softmax(-1).tolist()
     sentences = output.support_logits.float().sigmoid().tolist()
     logits = output.relation_logits.float()
@@ -192,7 +181,7 @@ def collect_scores(
         WindowScores(
             window.example,
             types[row],
-            next(iter(_place(window, answers[row][0])), None),
+            next(iter(_place(window, answers[row][:1])), None),
             [
                 (paragraph, sent_id, probability)
                 for (paragraph, sent_id), probability in zip(
@@ -200,8 +189,8 @@ def collect_scores(
                 )
             ],
             relation,
-            [_place(window, slot) for slot in subjects[row]],
-            [_place(window, slot) for slot in objects[row]],
+            [_place(window, [slot]) for slot in subjects[row]],
+            [_place(window, [slot]) for slot in objects[row]],
         )
         for row, (window, relation) in enumerate(zip(windows, relations.tolist(), strict=True))
     ]
@@ -279,7 +268,8 @@ def triple_slots(scores: Sequence[WindowScores], config: MultihopConfig) -> list
         subjects = _best([score.subjects[slot] for score in scores])
         objects = _best([score.objects[slot] for score in scores])
         if not off and subjects and objects:
-            slots.append(TripleSlot(names[number], probability, subjects, objects))
+            pages = [place for score in scores if score.pages for place in score.pages[slot]]
+            slots.append(TripleSlot(names[number], probability, subjects, objects, pages))
     return slots
 
 

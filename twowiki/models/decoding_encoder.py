@@ -1,14 +1,19 @@
 """The encoder's way from logits to answers: triples that agree, what follows from them.
 
-What is derived beside the model's own best (`chain_consistency`, `derive_answers`,
-`chain_answers`) is an option of the configuration each. The rest is shared with the baseline: see
-`decoding`.
+A triple's subject is taken from the titles, and its object from the text of the same page. A page
+that the question does not name has to be what another triple points to; all slots are chosen
+together. The sentences that state the triples are support.
+
+What is derived beside the model's own best (`chain_consistency`, `support_from_triples`,
+`derive_answers`, `chain_answers`) is an option of the configuration each. The rest is shared with
+the baseline: see `decoding`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from itertools import pairwise, product
+from typing import Any, NamedTuple
 
 import numpy
 
@@ -17,9 +22,9 @@ from .configuration_encoder import TwoWikiEncoderConfig
 from .decoding import (
     NO_ANSWER,
     MultihopAnswer,
+    PagePlace,
     ScoredSpan,
     ScoredTriple,
-    TripleSlot,
     WindowScores,
     collect_scores,
     merge_windows,
@@ -29,8 +34,13 @@ from .decoding import (
     unique_triples,
 )
 from .features import Window
-from .labels import ANSWER_TYPES
-from .text import Paragraphs, Span, fold, lay_out
+from .labels import ANSWER_TYPES, POINTERS
+from .text import Paragraphs, Span, bare_title, fold, lay_out
+
+_ANSWER_SHARE = 0.3  # of the answer's score in the choice of a chain's last object
+_REPEATED = 5.0  # what a triple that another slot holds too costs, in logits
+_CHOICES = 1500  # combinations of places that are compared, at most
+_UNLIKELY = -1e9
 
 
 def score_records(
@@ -39,8 +49,25 @@ def score_records(
     """Score a batch of the encoder: one record per example."""
     rows = [token_segment_ids(window, config) for window in windows]
     segment_ids = pad_segment_ids(rows, output.start_logits.shape[1])
-    candidates = config.span_candidates if config.chain_consistency else 1
-    return collect_scores(output, windows, segment_ids, config, candidates)
+    scores = collect_scores(output, windows, segment_ids, config)
+    if not config.chain_consistency:
+        return scores
+    markers = config.title_marker_id, config.sentence_marker_id
+    names = [f"{name}_logits" for name in POINTERS]
+    pointers = [output[name].float().cpu().numpy() for name in names]
+    answer = [part.float().cpu().numpy() for part in (output.start_logits, output.end_logits)]
+    return [
+        score._replace(
+            pages=page_places(
+                window,
+                [part[row] for part in pointers],
+                (answer[0][row], answer[1][row]),
+                markers,
+                config,
+            )
+        )
+        for row, (score, window) in enumerate(zip(scores, windows, strict=True))
+    ]
 
 
 def token_segment_ids(window: Window, config: TwoWikiEncoderConfig) -> Any:
@@ -64,12 +91,10 @@ def decode_record(
         return NO_ANSWER
     text = lay_out(context, config.layout).text
     folded = fold(question)
-    slots = triple_slots(scores, config)
-    if config.chain_consistency:
-        slots = align_chains(slots, folded, text, config.chain_margin)
-    slots.sort(key=lambda slot: not is_named(slice_of(text, slot.subjects[0]), folded))
-    triples = unique_triples(slots, text)
+    triples, stated = decode_triples(scores, folded, context, text, config)
     answer = merge_windows(scores, context, text, triples, config)
+    if config.support_from_triples:
+        answer = with_support(answer, stated, context)
     derived = derive_answer(question, triples) if config.derive_answers else None
     if derived is not None:
         words, number = derived
@@ -77,6 +102,255 @@ def decode_record(
         return with_answer(answer, scores, words, place)
     last = last_of_chain(folded, triples) if config.chain_answers else None
     return answer if last is None else with_answer(answer, scores, last.object, last.object_span)
+
+
+def decode_triples(
+    scores: Sequence[WindowScores],
+    question: str,
+    context: Paragraphs,
+    text: str,
+    config: TwoWikiEncoderConfig,
+) -> tuple[list[ScoredTriple], set[tuple[int, int]]]:
+    """Return the triples, what the question names first, and the sentences that state them.
+
+    Without `chain_consistency` each slot has its own best places, and no sentence is looked for.
+    """
+    slots = triple_slots(scores, config)
+    if not config.chain_consistency:
+        slots.sort(key=lambda slot: not is_named(slice_of(text, slot.subjects[0]), question))
+        return unique_triples(slots, text), set()
+    placed = [
+        PlacedSlot(slot.relation, slot.probability, slot.pages) for slot in slots if slot.pages
+    ]
+    found = agreeing_triples(placed, question, context, text, config)
+    return [triple for triple, _ in found], stating_sentences(found, context)
+
+
+def with_support(
+    answer: MultihopAnswer, stated: set[tuple[int, int]], context: Paragraphs
+) -> MultihopAnswer:
+    """Return an answer whose support is, on pages that have triples, what states these."""
+    pages = {context[page][0] for page, _ in stated}
+    wanted = {(context[page][0], sent_id) for page, sent_id in stated}
+    known = set(answer.supporting_facts)
+    chosen = [
+        (title, sent_id, probability)
+        for title, sent_id, probability in answer.sentence_scores
+        if ((title, sent_id) in (wanted if title in pages else known))
+    ]
+    return answer._replace(
+        supporting_facts=[(title, sent_id) for title, sent_id, _ in chosen],
+        support_scores=[probability for _, _, probability in chosen],
+    )
+
+
+def with_answer(
+    answer: MultihopAnswer, scores: Sequence[WindowScores], words: str, place: Span | None
+) -> MultihopAnswer:
+    """Return an answer with other words, and their place; without one they are yes or no."""
+    answer_type = 0 if place is not None else ANSWER_TYPES.index(words)
+    return answer._replace(
+        answer=words,
+        answer_type=ANSWER_TYPES[answer_type],
+        answer_score=float(numpy.mean([s.answer_types[answer_type] for s in scores])),
+        answer_span=place,
+    )
+
+
+class PlacedSlot(NamedTuple):
+    """A slot that holds a triple: its relation, and its places, the best first."""
+
+    relation: str
+    probability: float
+    places: list[PagePlace]
+
+
+def page_places(
+    window: Window,
+    pointers: Sequence[Any],
+    answer: tuple[Any, Any],
+    markers: tuple[int, int],
+    config: TwoWikiEncoderConfig,
+) -> list[list[PagePlace]]:
+    """Return the places of each slot: the best objects in every page, with its title as subject.
+
+    Args:
+        window: an example as it was encoded.
+        pointers: logits of the subject's start and end and of the object's, each (T, K).
+        answer: logits of the answer's start and end, each (T,).
+        markers: ids of the tokens before a title and before a sentence.
+        config: the model's configuration.
+    """
+    tokens = len(window.token_ids)
+    first, last, object_first, object_last = (_log_shares(part[:tokens]) for part in pointers)
+    answered = [_log_shares(part[:tokens, None])[:, 0] for part in answer]
+    places: list[list[PagePlace]] = [[] for _ in range(first.shape[1])]
+    for paragraph, title, start, end in _pages(window, *markers):
+        subject_scores = first[title].max(0) + last[title].max(0)
+        subject = _span(window, title.start, title.stop - 1)
+        spans = _best_spans(object_first[start:end], object_last[start:end], config)
+        for slot, found in enumerate(spans):
+            for one, other, score in found:
+                place = _span(window, start + one, start + other)
+                likely = float(answered[0][start + one] + answered[1][start + other])
+                total = float(subject_scores[slot] + score)
+                places[slot].append(PagePlace(paragraph, subject, place, total, likely))
+    most = 2 * config.span_candidates
+    return [sorted(some, key=lambda place: -place.score)[:most] for some in places]
+
+
+def _pages(
+    window: Window, title_marker: int, sentence_marker: int
+) -> Iterable[tuple[int, slice, int, int]]:
+    """Yield each page that has title and text: its paragraph, the tokens of both."""
+    titles = numpy.flatnonzero(window.token_ids == title_marker)
+    sentences = numpy.flatnonzero(window.token_ids == sentence_marker)
+    numbers = {int(row[0]): int(row[2]) for row in window.sentences}
+    borders = [*titles.tolist(), len(window.token_ids)]
+    for begin, end in pairwise(borders):
+        inside = sentences[(sentences > begin) & (sentences < end)]
+        if len(inside) and inside[0] > begin + 1 and inside[0] + 1 < end:
+            known = (numbers[t] for t in range(int(inside[0]), end) if t in numbers)
+            paragraph = next(known, None)
+            if paragraph is not None:
+                yield paragraph, slice(begin + 1, int(inside[0])), int(inside[0]) + 1, end
+
+
+def _log_shares(logits: Any) -> Any:
+    """Return the logarithms of a softmax over the tokens: (T, K) to (T, K)."""
+    from_best = numpy.maximum(logits - logits.max(0), _UNLIKELY)
+    return from_best - numpy.log(numpy.exp(from_best).sum(0))
+
+
+def _best_spans(
+    first: Any, last: Any, config: TwoWikiEncoderConfig
+) -> list[list[tuple[int, int, float]]]:
+    """Return the best spans of each slot within a page: (T, K) to K lists."""
+    tokens, slots = first.shape
+    width = min(config.max_object_tokens, tokens)
+    scores = numpy.full((tokens, width, slots), _UNLIKELY, numpy.float32)
+    for ahead in range(width):
+        scores[: tokens - ahead, ahead] = first[: tokens - ahead] + last[ahead:]
+    flat = scores.reshape(-1, slots)
+    count = min(config.span_candidates, len(flat))
+    rows = numpy.argpartition(-flat, count - 1, axis=0)[:count]
+    return [
+        [
+            (row // width, row // width + row % width, float(flat[row, slot]))
+            for row in rows[:, slot].tolist()
+            if flat[row, slot] > _UNLIKELY / 2
+        ]
+        for slot in range(slots)
+    ]
+
+
+def _span(window: Window, first: int, last: int) -> ScoredSpan:
+    """Return the characters of tokens in the whole context."""
+    shift = window.char_offset
+    return ScoredSpan(
+        int(window.token_starts[first]) + shift, int(window.token_ends[last]) + shift, 0.0
+    )
+
+
+def agreeing_triples(
+    slots: Sequence[PlacedSlot],
+    question: str,
+    context: Paragraphs,
+    text: str,
+    config: TwoWikiEncoderConfig,
+) -> list[tuple[ScoredTriple, int]]:
+    """Choose all slots' places together; return the triples and the paragraphs of their subjects.
+
+    What the question names comes first. Where it compares two pages, a subject is the whole title;
+    in a chain it is the title without a bracket, or what the triple before calls it.
+
+    Args:
+        slots: the slots that hold a triple.
+        question: the folded question.
+        context: the paragraphs.
+        text: the text that they were laid out as.
+        config: the model's configuration; `chain_margin` is what it costs that a subject is
+            neither named by the question nor the object of another triple, in logits.
+    """
+    named = [is_named(title, question) for title, _ in context]
+    chosen = _choose(slots, named, context, text, config.chain_margin)
+    order = sorted(range(len(chosen)), key=lambda number: not named[chosen[number].paragraph])
+    compared = {place.paragraph for place in chosen if named[place.paragraph]}
+    found: dict[tuple[str, str, str], tuple[ScoredTriple, int]] = {}
+    for number in order:
+        place, slot = chosen[number], slots[number]
+        title = context[place.paragraph][0]
+        key = title if len(compared) > 1 else bare_title(title), slot.relation
+        triple = (*key, slice_of(text, place.object))
+        spans = place.subject.place, place.object.place
+        scored = ScoredTriple(*triple, slot.probability, *spans)
+        found.setdefault(triple, (scored, place.paragraph))
+    return _called_alike(list(found.values()), [named[page] for _, page in found.values()])
+
+
+def _choose(
+    slots: Sequence[PlacedSlot],
+    named: Sequence[bool],
+    context: Paragraphs,
+    text: str,
+    margin: float,
+) -> list[PagePlace]:
+    """Return the places of the slots whose scores, costs taken off, are the best together."""
+    if not slots:
+        return []
+    each = max(1, int(_CHOICES ** (1 / len(slots))))
+    lists = [slot.places[:each] for slot in slots]
+    titles = [_key(title) for title, _ in context]
+    objects = {place: _key(slice_of(text, place.object)) for some in lists for place in some}
+
+    def worth(choice: tuple[PagePlace, ...]) -> float:
+        total = sum(place.score for place in choice)
+        names = [objects[place] for place in choice]
+        unnamed = [number for number, place in enumerate(choice) if not named[place.paragraph]]
+        for number in unnamed:
+            others = names[:number] + names[number + 1 :]
+            total -= 0 if titles[choice[number].paragraph] in others else margin
+        held = {
+            (place.paragraph, slot.relation, one)
+            for place, slot, one in zip(choice, slots, names, strict=True)
+        }
+        total -= _REPEATED * (len(choice) - len(held))
+        if len(choice) == 2 and len(unnamed) == 1:
+            total += _ANSWER_SHARE * max(choice[unnamed[0]].answer, -20.0)
+        return total
+
+    return list(max(product(*lists), key=lambda choice: worth(tuple(choice))))
+
+
+def _called_alike(
+    triples: list[tuple[ScoredTriple, int]], named: Sequence[bool]
+) -> list[tuple[ScoredTriple, int]]:
+    """Let a chain's second subject be written as the first object, if they share a word."""
+    if list(named) != [True, False]:
+        return triples
+    (first, page), (second, other) = triples
+    words = set(_key(first.object).split()) & set(_key(second.subject).replace(",", " ").split())
+    if same_thing(first.object, second.subject) or all(len(word) < 3 for word in words):
+        return triples
+    return [(first, page), (second._replace(subject=first.object), other)]
+
+
+def _key(name: str) -> str:
+    return fold(bare_title(name.strip()))
+
+
+def stating_sentences(
+    triples: Iterable[tuple[ScoredTriple, int]], context: Paragraphs
+) -> set[tuple[int, int]]:
+    """Return the sentences that state triples: the first of the page that has the object."""
+    found = set()
+    for triple, page in triples:
+        wanted = fold(triple.object)
+        for number, sentence in enumerate(context[page][1]):
+            if wanted in fold(sentence):
+                found.add((page, number))
+                break
+    return found
 
 
 def last_of_chain(question: str, triples: Sequence[ScoredTriple]) -> ScoredTriple | None:
@@ -96,54 +370,3 @@ def last_of_chain(question: str, triples: Sequence[ScoredTriple]) -> ScoredTripl
             for one, other in zip(triples, reversed(triples), strict=True)
         ]
     return triples[named.index(False)] if any(named) and not all(named) else None
-
-
-def with_answer(
-    answer: MultihopAnswer, scores: Sequence[WindowScores], words: str, place: Span | None
-) -> MultihopAnswer:
-    """Return an answer with other words, and their place; without one they are yes or no."""
-    answer_type = 0 if place is not None else ANSWER_TYPES.index(words)
-    return answer._replace(
-        answer=words,
-        answer_type=ANSWER_TYPES[answer_type],
-        answer_score=float(numpy.mean([s.answer_types[answer_type] for s in scores])),
-        answer_span=place,
-    )
-
-
-def align_chains(
-    slots: Sequence[TripleSlot], question: str, text: str, margin: float
-) -> list[TripleSlot]:
-    """Let each subject that the question does not name be the object of another triple.
-
-    Subject and object are chosen together, by the sum of their scores, among places of the same
-    name; where no such pair comes within the margin of the best places, both stay as they are.
-
-    Args:
-        slots: the slots that hold a triple.
-        question: the folded question.
-        text: the text that the context was laid out as.
-        margin: most that a choice may lose against the best places, in logits.
-    """
-    aligned = list(slots)
-    for number, slot in enumerate(slots):
-        if is_named(slice_of(text, slot.subjects[0]), question):
-            continue
-        best: tuple[float, int, ScoredSpan, ScoredSpan] | None = None
-        for other, hop in enumerate(aligned):
-            if other == number or not is_named(slice_of(text, hop.subjects[0]), question):
-                continue
-            for object_ in hop.objects:
-                for subject in slot.subjects:
-                    lost = hop.objects[0].score - object_.score
-                    lost += slot.subjects[0].score - subject.score
-                    least = margin if best is None else best[0]
-                    if lost < least and same_thing(
-                        slice_of(text, object_), slice_of(text, subject)
-                    ):
-                        best = lost, other, object_, subject
-        if best is not None:
-            _, other, object_, subject = best
-            aligned[other] = aligned[other]._replace(objects=[object_])
-            aligned[number] = aligned[number]._replace(subjects=[subject])
-    return aligned

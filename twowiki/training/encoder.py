@@ -34,7 +34,12 @@ from twowiki.training.settings import EncoderArguments
 from twowiki.training.vocabulary import stored_relations
 
 HALF = ("bf16", "fp16")
-DERIVED = ("chain_consistency", "derive_answers", "chain_answers")  # what decoding adds
+DERIVED = (
+    "chain_consistency",
+    "support_from_triples",
+    "derive_answers",
+    "chain_answers",
+)  # what decoding adds
 
 
 class EncoderTask(ExtractiveTask):

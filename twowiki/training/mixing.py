@@ -85,10 +85,12 @@ def check_leaks(files: Iterable[str], evaluated: Iterable[Example]) -> None:
         DataError: with the first title that is shared.
     """
     names = list(files)
-    held = {key for example in evaluated for key, _ in _gold_paragraphs(example)} if names else ()
+    held = (
+        {key for example in evaluated for key, _ in gold_paragraph_keys(example)} if names else ()
+    )
     for path in names:
         for example in read_examples(path):
-            for key, title in _gold_paragraphs(example):
+            for key, title in gold_paragraph_keys(example):
                 if key in held:
                     raise DataError(
                         f"has the gold paragraph {title!r} of an evaluated question",
@@ -99,7 +101,7 @@ def check_leaks(files: Iterable[str], evaluated: Iterable[Example]) -> None:
                     )
 
 
-def _gold_paragraphs(example: Example) -> Iterator[tuple[str, str]]:
+def gold_paragraph_keys(example: Example) -> Iterator[tuple[str, str]]:
     """Yield a key of the words of each gold paragraph, and its title."""
     gold = {fact.title for fact in example.facts}
     for title, sentences in example.context:

@@ -373,11 +373,13 @@ class EncoderArguments(AdaptedSettings, MultihopSettings):
     evidence_weight: float | None = _weight("weight of the evidence loss (default: 1)")
     max_span_tokens: int | None = _size("longest predicted span (default: 64)")
     support_threshold: float | None = _share("least probability of support (default: 0.5)")
-    span_candidates: int | None = _size("spans that decoding considers (default: 4)")
-    chain_consistency: bool | None = _option("decode linked triples together (default: on)")
-    chain_margin: float | None = _weight("largest loss for a link, in logits (default: 6)")
+    max_object_tokens: int | None = _size("longest object of a triple (default: 16)")
+    span_candidates: int | None = _size("objects in a page that decoding considers (default: 6)")
+    chain_consistency: bool | None = _option("choose triples together, by pages (default: on)")
+    chain_margin: float | None = _weight("cost of an unlinked subject, in logits (default: 12)")
+    support_from_triples: bool | None = _option("what states triples is support (default: on)")
     derive_answers: bool | None = _option("derive comparisons from the triples (default: on)")
-    chain_answers: bool | None = _option("answer chains by their last triple (default: off)")
+    chain_answers: bool | None = _option("answer chains by their last triple (default: on)")
     initializer_range: float | None = _weight("spread of the heads' weights (default: 0.02)")
 
     @property
