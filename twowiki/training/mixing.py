@@ -85,9 +85,9 @@ def check_leaks(files: Iterable[str], evaluated: Iterable[Example]) -> None:
         DataError: with the first title that is shared.
     """
     names = list(files)
-    held = (
-        {key for example in evaluated for key, _ in gold_paragraph_keys(example)} if names else ()
-    )
+    if not names:
+        return
+    held = {key for example in evaluated for key, _ in gold_paragraph_keys(example)}
     for path in names:
         for example in read_examples(path):
             for key, title in gold_paragraph_keys(example):
