@@ -8,6 +8,7 @@ import torch
 
 from tests.small_encoder import model_and_records, settings
 from tests.small_model import GOLD_Q1, examples
+from twowiki.models.comparison_answers import fits
 from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
 from twowiki.models.decoding import PagePlace, ScoredSpan, WindowScores
 from twowiki.models.decoding_encoder import (
@@ -170,6 +171,19 @@ def test_support_is_the_first_sentence_with_the_object_and_others_elsewhere() ->
     assert said.supporting_facts == [("Cy Venn (director)", 0)]
 
 
+def test_an_object_that_is_no_value_of_its_relation_costs() -> None:
+    assert fits("date of birth", "9 May 1920")
+    assert fits("inception", "1870")
+    assert not fits("date of birth", "9 May 1920 in Paris, France")
+    assert not fits("publication date", "Paris")
+    assert fits("country of citizenship", "American")
+    assert fits("country", "the Netherlands")
+    assert not fits("country of origin", "black cowboy")
+    assert fits("director", "Ada Orr")
+    assert not fits("father", "actor Cy Venn")
+    assert fits("cause of death", "emphysema")
+
+
 def test_places_are_the_best_objects_of_each_page_with_its_title() -> None:
     model, records = model_and_records("bert", examples()[:2])
     config = model.config
@@ -179,11 +193,11 @@ def test_places_are_the_best_objects_of_each_page_with_its_title() -> None:
         tokens = len(one.token_ids) + 2  # with padding
         logits = [torch.randn(tokens, 2, generator=generator).numpy() for _ in range(4)]
         answer = (logits[0][:, 0], logits[1][:, 0])
-        markers = config.title_marker_id, config.sentence_marker_id
-        found = page_places(one, logits, answer, markers, config)
+        relations = [config.relations.index("director"), len(config.relations)]
+        found = page_places(one, logits, answer, relations, config)
         text = lay_out(example.context).text
-        assert len(found) == 2
-        for slot in found:
+        assert found[1] == []  # this slot holds no triple
+        for slot in found[:1]:
             assert 1 <= len(slot) <= 8
             assert [place.score for place in slot] == sorted(
                 (place.score for place in slot), reverse=True

@@ -2,7 +2,8 @@
 
 In: a question that compares two things it names, and its triples. Its words, without the names,
 decide what is compared: the first or the last date, the longer life, or whether both have one
-country. Out: the answer, or None where anything is missing or undecided.
+country. Out: the answer, or None where anything is missing or undecided. `fits` tells dates,
+countries and names apart for the choice of triples.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from functools import cache
 from .decoding import ScoredTriple
 from .text import bare_title, fold, occurrences
 
+_DATE_WORDS = 4
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _DATED = ("date of birth", "date of death", "publication date", "inception")
 _PLACED = ("country of citizenship", "country of origin", "country")
@@ -112,6 +114,15 @@ def _forms(name: str) -> tuple[str, str]:
 def same_thing(one: str, other: str) -> bool:
     """Return whether two names are one, brackets at their ends aside."""
     return fold(bare_title(one.strip())) == fold(bare_title(other.strip()))
+
+
+def fits(relation: str, words: str) -> bool:
+    """Return whether words can be an object: a date, a country, or a name, by the relation."""
+    if relation in _DATED:
+        return len(words.split()) <= _DATE_WORDS and find_date(words) is not None
+    if relation in _PLACED:
+        return is_country(words)
+    return relation == "cause of death" or not words[:1].islower()
 
 
 def values_of(triples: Sequence[ScoredTriple], root: int, relations: Sequence[str]) -> list[str]:
@@ -256,6 +267,11 @@ def _country_table() -> dict[str, str]:
         names = [name.strip() for name in country.split(",")]
         table |= dict.fromkeys(names, names[0])
     return table
+
+
+def is_country(text: str) -> bool:
+    """Return whether a text is a name of a country that is known here, or its adjective."""
+    return country_of(text) in _country_table().values()
 
 
 def country_of(text: str) -> str:

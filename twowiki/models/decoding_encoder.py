@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from .comparison_answers import derive_answer, is_named, same_thing
+from .comparison_answers import derive_answer, fits, is_named, same_thing
 from .configuration_encoder import TwoWikiEncoderConfig
 from .decoding import (
     NO_ANSWER,
@@ -39,6 +39,8 @@ from .text import Paragraphs, Span, bare_title, fold, lay_out
 
 _ANSWER_SHARE = 0.3  # of the answer's score in the choice of a chain's last object
 _REPEATED = 5.0  # what a triple that another slot holds too costs, in logits
+_UNFIT = 10.0  # what an object costs that is no value of its relation, in logits
+_CONSIDERED = 30  # objects of a page that are looked at
 _CHOICES = 1500  # combinations of places that are compared, at most
 _UNLIKELY = -1e9
 
@@ -52,17 +54,16 @@ def score_records(
     scores = collect_scores(output, windows, segment_ids, config)
     if not config.chain_consistency:
         return scores
-    markers = config.title_marker_id, config.sentence_marker_id
-    names = [f"{name}_logits" for name in POINTERS]
-    pointers = [output[name].float().cpu().numpy() for name in names]
+    pointers = [output[f"{name}_logits"].float().cpu().numpy() for name in POINTERS]
     answer = [part.float().cpu().numpy() for part in (output.start_logits, output.end_logits)]
+    relations = output.relation_logits.argmax(-1).tolist()
     return [
         score._replace(
             pages=page_places(
                 window,
                 [part[row] for part in pointers],
                 (answer[0][row], answer[1][row]),
-                markers,
+                relations[row],
                 config,
             )
         )
@@ -169,7 +170,7 @@ def page_places(
     window: Window,
     pointers: Sequence[Any],
     answer: tuple[Any, Any],
-    markers: tuple[int, int],
+    relations: Sequence[int],
     config: TwoWikiEncoderConfig,
 ) -> list[list[PagePlace]]:
     """Return the places of each slot: the best objects in every page, with its title as subject.
@@ -178,33 +179,35 @@ def page_places(
         window: an example as it was encoded.
         pointers: logits of the subject's start and end and of the object's, each (T, K).
         answer: logits of the answer's start and end, each (T,).
-        markers: ids of the tokens before a title and before a sentence.
+        relations: each slot's likeliest class; one that holds no triple has no places.
         config: the model's configuration.
     """
+    names = config.relations or []
+    held = [slot for slot, number in enumerate(relations) if number < len(names)]
     tokens = len(window.token_ids)
-    first, last, object_first, object_last = (_log_shares(part[:tokens]) for part in pointers)
+    first, last, object_first, object_last = (_log_shares(part[:tokens, held]) for part in pointers)
     answered = [_log_shares(part[:tokens, None])[:, 0] for part in answer]
-    places: list[list[PagePlace]] = [[] for _ in range(first.shape[1])]
-    for paragraph, title, start, end in _pages(window, *markers):
+    places: list[list[PagePlace]] = [[] for _ in relations]
+    for paragraph, title, start, end in _pages(window, config):
         subject_scores = first[title].max(0) + last[title].max(0)
         subject = _span(window, title.start, title.stop - 1)
         spans = _best_spans(object_first[start:end], object_last[start:end], config)
-        for slot, found in enumerate(spans):
+        for slot, subject_score, found in zip(held, subject_scores, spans, strict=True):
             for one, other, score in found:
                 place = _span(window, start + one, start + other)
+                words = window.text[place.start - window.char_offset :][: place.end - place.start]
+                cost = 0.0 if fits(names[relations[slot]], words) else _UNFIT
                 likely = float(answered[0][start + one] + answered[1][start + other])
-                total = float(subject_scores[slot] + score)
+                total = float(subject_score) + score - cost
                 places[slot].append(PagePlace(paragraph, subject, place, total, likely))
     most = 2 * config.span_candidates
     return [sorted(some, key=lambda place: -place.score)[:most] for some in places]
 
 
-def _pages(
-    window: Window, title_marker: int, sentence_marker: int
-) -> Iterable[tuple[int, slice, int, int]]:
+def _pages(window: Window, config: TwoWikiEncoderConfig) -> Iterable[tuple[int, slice, int, int]]:
     """Yield each page that has title and text: its paragraph, the tokens of both."""
-    titles = numpy.flatnonzero(window.token_ids == title_marker)
-    sentences = numpy.flatnonzero(window.token_ids == sentence_marker)
+    titles = numpy.flatnonzero(window.token_ids == config.title_marker_id)
+    sentences = numpy.flatnonzero(window.token_ids == config.sentence_marker_id)
     numbers = {int(row[0]): int(row[2]) for row in window.sentences}
     borders = [*titles.tolist(), len(window.token_ids)]
     for begin, end in pairwise(borders):
@@ -232,7 +235,7 @@ def _best_spans(
     for ahead in range(width):
         scores[: tokens - ahead, ahead] = first[: tokens - ahead] + last[ahead:]
     flat = scores.reshape(-1, slots)
-    count = min(config.span_candidates, len(flat))
+    count = min(_CONSIDERED, len(flat))
     rows = numpy.argpartition(-flat, count - 1, axis=0)[:count]
     return [
         [
