@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.browser import VIEWS, Browser
-from tests.joint_files import several, write
+from tests.joint_files import TRIPLES, several, write
 from tests.pages.test_page_browser import spoil
 from tests.pages.test_pages import findings_of, read
 from tests.tiny_data import tiny_examples
@@ -47,6 +48,11 @@ def compared(golds: Any, *systems: Any, most: int = 100) -> ReportFindings:
     return collect_findings(*runs, most=most, seed=0, names=names)
 
 
+def words_of(page: str) -> str:
+    """A page's texts, those of one element apart from those of the next."""
+    return " ".join(re.sub("<[^>]*>", " ", page).split())
+
+
 def unpacked(text: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(text)))
     return found
@@ -68,6 +74,49 @@ def test_each_system_has_the_scores_that_it_has_alone() -> None:
     assert f"{one.difference:+.2f}" in text
     assert f"p {min(1, 3 * one.p):.4f}" in text, "adjusted for three pairs"
     assert "small, largeanswer6 0 4 show" in text
+
+
+def test_slopes_lead_from_system_to_system() -> None:
+    golds, half = several(12)
+    right = {part: {f"q{number}": values["q0"] for number in range(12)}
+             for part, values in half.items()}  # fmt: skip
+    findings = compared(golds, half, right)
+    page = render_page(findings, title="t", seed=0)
+    text = words_of(page)
+    first = findings.systems[0].report
+    assert f"all {first.metrics['joint_f1']:.1f} → 100.0" in text
+    assert f"bridge comparison {first.types['bridge_comparison'].metrics['joint_f1']:.1f} →" in text
+    assert "sentences, hop 2 50.0 → 100.0" in text
+    assert 'points="25.00,50.00 75.00,0.00"' in page, "half, then all, on a scale from 0 to 100"
+    many = compared(golds, half, right, half)
+    many = many._replace(systems=(*many.systems, *many.systems[:2]), shown=[])
+    numbered = words_of(render_page(many, title="t", seed=0))
+    assert "1: small; 2: large; 3: other; 4: small; 5: large" in numbered
+
+
+def test_steps_and_twins_are_on_the_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    golds, predictions = several(6)
+    golds.append({**golds[0], "_id": "q0-changed"})
+    steps = {"answer": {f"q{number}#{step}": TRIPLES[step - 1][2] for number in range(4)
+                        for step in (1, 2)}}  # fmt: skip
+    steps["answer"]["q0#1"] = "Oru"
+    steps |= {"sp": {}, "evidence": {}}
+    values = {"g": golds, "p": predictions, "s": steps}
+    gold, made, hops = (str(write(tmp_path / f"{name}.json", one)) for name, one in values.items())
+    arguments = ["report", made, gold, str(tmp_path / "o.html"), "--sub-answers", hops]
+    assert main(arguments) == 0
+    text = words_of((tmp_path / "o.html").read_text("utf-8"))
+    report = score(predictions, golds, sub_answers=steps, by_type=True)
+    assert report.hops is not None
+    for hop, one in report.hops.means():
+        assert f"{hop} {one.n} {one.em:.2f} {one.f1:.2f}" in text
+    (twin,) = report.consistency.values()
+    assert f"changed 1 {twin['question']:.2f} {twin['twin']:.2f} {twin['both']:.2f}" in text
+    assert "count as wrong: 6" in text
+    assert main([*arguments, hops]) == 2
+    assert "--sub-answers has 2 files for 1" in capsys.readouterr().err
 
 
 def test_rows_hold_every_question_and_only_some_have_sentences() -> None:
@@ -164,17 +213,19 @@ def test_it_fits(browser: Browser, page: str, width: int, dark: bool) -> None:
     browser.evaluate("document.getElementById('unfold').click()")
     browser.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
     assert browser.overflow() == 0
-    wide = browser.evaluate("document.querySelectorAll('.scroll.wide').length")
-    assert (wide > 0) == (width == 400), "a table that scrolls has a sign"
+    wide = "document.querySelectorAll('.scroll.wide').length"
+    browser.until(lambda: (browser.evaluate(wide) > 0) == (width == 400))  # a sign that it scrolls
+    assert browser.evaluate("document.querySelectorAll('.chart polyline').length") == 9
     assert browser.console == []
 
 
 @pytest.mark.parametrize(
     ("width", "dark", "more"),
-    [(400, True, {}), (1400, False, {}),
-     (1400, False, {"prefers_contrast": "more", "forced_colors": "active"})],
-    ids=["400-dark", "1400-light", "contrast"],
-)  # fmt: skip
+    [
+        *((width, dark, {}) for width, dark in VIEWS),
+        (1400, False, {"prefers_contrast": "more", "forced_colors": "active"}),
+    ],
+)
 def test_a_checker_finds_nothing(
     browser: Browser, page: str, width: int, dark: bool, more: dict[str, str]
 ) -> None:
@@ -189,6 +240,7 @@ def test_a_checker_finds_nothing(
 def test_the_head_of_a_row_stays_in_a_narrow_window(browser: Browser, page: str) -> None:
     browser.size(400)
     browser.open(page)
+    browser.until(lambda: browser.evaluate("!!document.querySelector('.scroll.wide')"))
     left = browser.evaluate(
         "(() => { const frame = document.querySelector('.scroll.wide'); frame.scrollLeft = 200;"
         "return frame.querySelector('tbody th').getBoundingClientRect().left - "
@@ -279,15 +331,4 @@ def test_rows_are_downloaded_as_json_lines(browser: Browser, page: str, tmp_path
 
 
 def test_it_prints_without_cutting(browser: Browser, page: str) -> None:
-    browser.size(794)
-    browser.open(page)
-    browser.send("Emulation.setEmulatedMedia", media="print")
-    assert browser.overflow() == 0
-    hidden = "getComputedStyle(document.querySelector('.filters')).display"
-    assert browser.evaluate(hidden) == "none"
-    cut = browser.evaluate(
-        "Array.from(document.querySelectorAll('table')).filter((one) => "
-        "one.getBoundingClientRect().right > document.documentElement.clientWidth).length"
-    )
-    assert cut == 0
-    browser.send("Emulation.setEmulatedMedia", media="")
+    assert browser.check_print(page).count(b"/Type /Page\n") > 3

@@ -8,7 +8,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -156,6 +156,14 @@ class ReportCommand(RetrievedOptions, ScoreSettings):
     examples: int = argument(
         200, "largest number of questions shown with their sentences", minimum=0
     )
+    sub_answers: list[str] = argument(
+        [],
+        "predictions for `export --format sub-questions`, one file for each of PREDICTIONS: "
+        "scores of each hop",
+        nargs="+",
+        role="input",
+        metavar="FILE",
+    )
     confidence: float | None = argument(
         0.95, "of the intervals; 0 leaves them out", minimum=0, below=1, metavar="SHARE"
     )
@@ -169,6 +177,9 @@ class ReportCommand(RetrievedOptions, ScoreSettings):
         super().__post_init__()
         if self.names:
             check_names_fit(self.names, self.predictions)
+        if self.sub_answers and len(self.sub_answers) != len(self.predictions):
+            problem = f"--sub-answers has {len(self.sub_answers)} files for {len(self.predictions)}"
+            raise DataError(problem, remedy="Name one file for each of PREDICTIONS, in their order")
 
     def run(self) -> int:
         from twowiki.metric.tables import format_score
@@ -205,14 +216,17 @@ class ReportCommand(RetrievedOptions, ScoreSettings):
 
         read = read_llm_outputs if self.from_llm else read_predictions
         predictions = [read(path) for path in self.predictions]
+        hops = [read_predictions(path) for path in self.sub_answers]
         gold = open_gold(self.gold, config=self.config, split=self.split, largest_held=REPORT_HELD)
         gold.records = progress(gold.records, what="scoring")
         settings = replace(settings_of(ScoreSettings, self), by_type=True)
         ranked = self.ranked_titles()
         aliases = None if self.aliases is None else read_aliases(self.aliases)
         runs = [
-            ScoreRun(one, reader, settings, aliases=aliases, ranked=ranked)
-            for one, reader in zip(predictions, gold.in_step(len(predictions)), strict=True)
+            ScoreRun(one, reader, settings, aliases=aliases, ranked=ranked, sub_answers=steps)
+            for one, reader, steps in zip(
+                predictions, gold.in_step(len(predictions)), hops or repeat(None), strict=False
+            )
         ]
         return collect_findings(
             *runs,

@@ -153,6 +153,7 @@ class ErrorClassifier:
         self._scorer = scorer
         self._answer = normalizer(normalize_answer, fold=fold)
         self._name = normalizer(normalize_name, fold=fold)
+        self._matched: tuple[Prediction, Gold, MatchedEntries] | None = None  # the last example
 
     def classify(self, prediction: Prediction, gold: Gold, result: ExampleResult) -> ErrorLabel:
         """Return the outcome and the error types of an example."""
@@ -178,6 +179,12 @@ class ErrorClassifier:
 
     def match_entries(self, prediction: Prediction, gold: Gold) -> MatchedEntries:
         """Return the entries of both sides, each with whether the other side has it."""
+        last = self._matched
+        if last is None or last[0] is not prediction or last[1] is not gold:
+            last = self._matched = (prediction, gold, self._match(prediction, gold))
+        return last[2]
+
+    def _match(self, prediction: Prediction, gold: Gold) -> MatchedEntries:
         facts = entries(prediction.supporting_facts)[:_LIMIT]
         triples = entries(prediction.evidences)[:_LIMIT]
         return MatchedEntries(
@@ -205,10 +212,10 @@ class ErrorClassifier:
         return [*errors, "near"] if result.metrics[1] > 0 else errors
 
     def _triple_errors(self, prediction: Prediction, gold: Gold) -> list[str]:
-        triples = entries(prediction.evidences)[:_LIMIT]
-        if not triples:
+        matched = self.match_entries(prediction, gold)
+        if not matched.predicted_triples:
             return ["no_triples"]
-        found = self._triples_found(prediction, gold)
+        found = [hit for _, hit in matched.gold_triples]
         starts = self.starts_of(gold.evidences)
         errors = []
         if not all(found):
@@ -216,15 +223,15 @@ class ErrorClassifier:
             errors.append("first_hop" if at_start else "later_hop")
         else:
             errors.append("extra_triples")
-        wrong = [one for one in triples if _is_triple(one) and not self._triple_is_right(one, gold)]
+        wrong = [one for one, hit in matched.predicted_triples if _is_triple(one) and not hit]
         relations = list(dict.fromkeys(triple[1] for triple in gold.evidences))
         if any(
-            self._triple_is_right((subject, relation, object_), gold)
-            for subject, _, object_ in wrong
+            relation != own and self._triple_is_right([subject, relation, object_], gold)
+            for subject, own, object_ in wrong
             for relation in relations
         ):
             errors.append("other_relation")
-        if any(self._triple_is_right(tuple(reversed(one)), gold) for one in wrong):
+        if any(self._triple_is_right([*reversed(one)], gold) for one in wrong):
             errors.append("reversed")
         return errors
 
@@ -238,31 +245,33 @@ class ErrorClassifier:
         return starts if any(starts) else [number == 0 for number in range(len(triples))]
 
     def _fact_errors(self, prediction: Prediction, gold: Gold) -> list[str]:
-        errors = []
-        if not all(self._facts_found(prediction, gold)):
-            errors.append("sentence_missing")
-        facts = entries(prediction.supporting_facts)[:_LIMIT]
-        if not all(self._fact_is_right(fact, gold) for fact in facts):
+        matched = self.match_entries(prediction, gold)
+        errors = [] if all(hit for _, hit in matched.gold_facts) else ["sentence_missing"]
+        if not all(hit for _, hit in matched.predicted_facts):
             errors.append("sentence_extra")
         return errors
 
     def _fact_is_right(self, fact: Any, gold: Gold) -> bool:
-        return self._scorer.score_facts([fact], gold)[2] > 0
+        return fact in gold.supporting_facts or self._scorer.score_facts([fact], gold)[2] > 0
 
     def _facts_found(self, prediction: Prediction, gold: Gold) -> list[bool]:
         facts = entries(prediction.supporting_facts)
         return [
-            self._scorer.score_facts(facts, gold._replace(supporting_facts=[fact]))[3] > 0
+            fact in facts
+            or self._scorer.score_facts(facts, gold._replace(supporting_facts=[fact]))[3] > 0
             for fact in gold.supporting_facts
         ]
 
     def _triple_is_right(self, triple: Any, gold: Gold) -> bool:
-        return self._scorer.score_evidence([triple], gold)[0][2] > 0
+        return triple in gold.evidences or self._scorer.score_evidence([triple], gold)[0][2] > 0
 
     def _triples_found(self, prediction: Prediction, gold: Gold) -> list[bool]:
         triples, ids = entries(prediction.evidences), gold.evidences_id
         found = []
         for number, triple in enumerate(gold.evidences):
+            if triple in triples:
+                found.append(True)
+                continue
             alone = gold._replace(
                 evidences=[triple], evidences_id=[ids[number]] if number < len(ids) else []
             )

@@ -51,6 +51,8 @@ def evidence_style() -> str:
 
 def as_text(value: Any, longest: int = LONGEST_NAME) -> str:
     """Return any value as a text of bounded length that a page can hold."""
+    if isinstance(value, str) and len(value) <= longest and value.isprintable():
+        return value
     text = value if isinstance(value, str) else repr(value)
     text = _UNSHOWABLE.sub("\ufffd", text)
     return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -35,6 +35,7 @@ from twowiki.pages.systems import (
     changes_of,
     differences_of,
     shown_parts,
+    slopes_of,
 )
 
 _KINDS = {kind.key: kind for kind in (*OUTCOMES, *ERROR_TYPES)}
@@ -53,6 +54,7 @@ def render_page(
     """
     report, systems = findings.report, findings.systems
     parts = shown_parts(report.metrics)
+    hops = by_hop(systems, parts)
     whole = Summary(report.n, report.metrics, report.intervals)
     return render_layout(
         "report.html",
@@ -69,18 +71,20 @@ def render_page(
         types=list(report.types),
         outcomes=_counts_table(OUTCOMES, systems, "outcome"),
         errors=_counts_table(ERROR_TYPES, systems, "error"),
-        hops=by_hop(systems, parts),
+        hops=hops,
         steps=STEPS,
         run=None if run is None else run_values(run),
         people_titles=PEOPLE_TITLES,
         examples=[_example_values(shown, findings) for shown in findings.shown],
         rows=findings.rows,
         packed=findings.packed,
-        compared=_compared(systems, parts) if len(systems) > 1 else None,
+        compared=_compared(systems, parts, hops) if len(systems) > 1 else None,
     )
 
 
-def _compared(systems: Sequence[SystemFindings], parts: Mapping[str, str]) -> dict[str, Any]:
+def _compared(
+    systems: Sequence[SystemFindings], parts: Mapping[str, str], hops: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     """Return what only a page of several systems has."""
     names = [f"{prefix}f1" for prefix in parts.values()]
     headline = names[0]
@@ -92,7 +96,16 @@ def _compared(systems: Sequence[SystemFindings], parts: Mapping[str, str]) -> di
         for end in (one.metrics[headline], *((one.intervals or {}).get(headline, ())))
     ]
     scale = Scale.around(ends)
+    slopes = [
+        slopes_of(
+            f"{PART_NAMES[next(iter(parts))]} F1 by question type",
+            [(kind, [one.metrics[headline] for _, one in rows]) for kind, rows in groups],
+        )
+    ]
+    if hops:
+        slopes.append(slopes_of("Gold that was found, by hop", _lines_by_hop(hops)))
     return {
+        "slopes": slopes,
         "headline": headline,
         "names": names,
         "pairs": differences_of(systems, names),
@@ -105,6 +118,16 @@ def _compared(systems: Sequence[SystemFindings], parts: Mapping[str, str]) -> di
             for kind, rows in groups
         ],
     }  # fmt: skip
+
+
+def _lines_by_hop(hops: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[float]]]:
+    """Return the shares of the systems, for each kind of gold and hop that all of them have."""
+    lines: dict[str, list[float]] = {}
+    for row in hops:
+        for hop, share in row["shares"]:
+            if share is not None:
+                lines.setdefault(f"{row['what']}, hop {hop}", []).append(share)
+    return list(lines.items())
 
 
 def _counts_table(

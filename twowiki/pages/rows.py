@@ -140,7 +140,7 @@ class RowPacker:
     def __init__(self, most: int = MOST_ROWS) -> None:
         self.count = 0
         self._most = most
-        self._packer = zlib.compressobj(9)
+        self._packer = zlib.compressobj(6)
         self._parts = [self._packer.compress(b'{"rows":[')]
 
     def takes(self, number: int) -> bool:

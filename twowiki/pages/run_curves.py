@@ -20,7 +20,7 @@ CURVE_SCORES = ("joint_f1", "f1", "sp_f1", "evi_f1", "joint_em")
 _SETTINGS = ("steps", "epochs", "stopped", "seed", "batch_size", "weights", "cpu_seconds",
              "commit")  # fmt: skip
 _MOST_POINTS = 400  # of a curve
-_STYLES = 6  # of lines
+STYLES = 6  # of lines
 
 
 class ShownRun(NamedTuple):
@@ -145,6 +145,7 @@ def _chart(
         "last": f"{last:,.0f}",
         "low": text(low),
         "high": text(high),
+        "columns": [],
         "curves": [
             Curve(
                 name,
@@ -152,7 +153,7 @@ def _chart(
                     f"{100 * (step - first) / wide:.2f},{100 - 100 * (value - low) / tall:.2f}"
                     for step, value in _thinned(points)
                 ),
-                number % _STYLES,
+                number % STYLES,
                 text(points[-1][1]),
             )
             for number, (name, points) in enumerate(curves.items())

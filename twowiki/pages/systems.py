@@ -2,7 +2,7 @@
 
 In: what one pass over the gold found of each system. Out: rows of tables: scores with intervals,
 paired differences with p-values adjusted for the number of pairs, what changed side between two
-systems, and where each lies on one scale.
+systems, where each lies on one scale, and slopes from system to system.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from twowiki.metric.report import Difference, Interval, Report, compare_rows
 from twowiki.metric.results import PARTS
 from twowiki.metric.significance import holm
 from twowiki.pages.collect import SystemFindings
+from twowiki.pages.run_curves import STYLES, Curve
 
 PART_NAMES = {"joint": "joint", "answer": "answer", "sp": "support", "evidence": "evidence"}
 MEASURE_NAMES = {"em": "EM", "f1": "F1", "prec": "precision", "recall": "recall"}
@@ -134,3 +135,30 @@ def by_hop(systems: Sequence[SystemFindings], parts: Mapping[str, str]) -> list[
         for part in ("sp", "evidence") if part in parts
         for system in systems
     ]  # fmt: skip
+
+
+def slopes_of(title: str, lines: Sequence[tuple[str, Sequence[float]]]) -> dict[str, Any]:
+    """Return the picture of values that go from system to system, one line for each name.
+
+    Args:
+        title: the picture's title.
+        lines: names with the values of each system, in percent.
+    """
+    scale = Scale.around([value for _, values in lines for value in values])
+    curves = []
+    for number, (name, values) in enumerate(lines):
+        points = [
+            f"{100 * (place + 0.5) / len(values):.2f},{100 - scale.place(value, None).mean:.2f}"
+            for place, value in enumerate(values)
+        ]
+        shown = " → ".join(f"{value:.1f}" for value in values)
+        curves.append(Curve(name, " ".join(points), number % STYLES, shown))
+    count = len(lines[0][1])
+    return {
+        "title": title,
+        "unit": "%",
+        "low": f"{scale.low:g}",
+        "high": f"{scale.high:g}",
+        "columns": [100 * (place + 0.5) / count for place in range(count)],
+        "curves": curves,
+    }

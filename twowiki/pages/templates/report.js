@@ -13,7 +13,7 @@
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     return new Response(stream).json();
   };
-  const data = await unpack(packed.innerHTML.trim());
+  const data = await unpack(packed.content.textContent.trim());
   packed.remove();
   const several = data.systems.length > 1;
   const names = {};
