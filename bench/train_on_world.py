@@ -8,6 +8,11 @@ each. OUT gets the data, the runs, and `results_SETTINGS.json`: the learning cur
 on fresh questions of a world of another seed and, with --real, on real ones. Run it again after a
 stop: it goes on. `--settings corrected` and `--settings reproduce` may run at the same time once
 the data is there (`--settings` alone makes only the data).
+
+  .venv/bin/python bench/train_on_world.py --out runs/hops --read runs/encoder/best
+
+asks a saved model, baseline or encoder, about a fresh world (--world) with chains of 2 to 6 hops,
+intersections and counts, and prints its scores by question type and by the length of chains.
 """
 
 from __future__ import annotations
@@ -38,6 +43,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "adamw_0.012": {"optim": "adamw", "learning_rate": 1.2e-2, "max_grad_norm": 5.0},
 }
 FIGURES = ("f1", "sp_f1", "evi_f1", "joint_em", "joint_f1")
+DEEP_WORLD = "people=3000,films=1400,seed=2028,hops=6,sets=1,balanced=1,limit_per_type=300"
 
 
 def run(*command: str, thread: bool = True) -> None:
@@ -121,18 +127,16 @@ def tune(args: argparse.Namespace, settings: str) -> tuple[str, dict[str, dict[s
     return best, tried
 
 
-def score(args: argparse.Namespace, settings: str, gold: Path) -> dict[str, float]:
-    """Score a setting's best model on a file; give the figures."""
+def predict(model: Path, gold: Path, out: Path, config: str) -> tuple[list[Any], list[Any]]:
+    """Let a saved model answer a file, unless it has; give the examples and its predictions."""
     from twowiki.data.schema import Fact, Prediction, Triple
     from twowiki.data.sources import read_examples
-    from twowiki.training.evaluation import score_predictions
 
-    out = args.out / settings / f"predictions_{gold.stem}.json"
     if not out.is_file():
-        run("-m", "twowiki", "predict", str(args.out / settings / "best"), str(gold), str(out))
+        run("-m", "twowiki", "predict", str(model), str(gold), str(out), "--config", config)
     said = json.loads(out.read_text("utf-8"))
-    examples = list(read_examples(gold))
-    predictions = [
+    examples = list(read_examples(gold, config))
+    return examples, [
         Prediction(
             said["answer"].get(e.id),
             tuple(Fact(*fact) for fact in said["sp"].get(e.id, ())),
@@ -140,8 +144,39 @@ def score(args: argparse.Namespace, settings: str, gold: Path) -> dict[str, floa
         )
         for e in examples
     ]
+
+
+def score(args: argparse.Namespace, settings: str, gold: Path) -> dict[str, float]:
+    """Score a setting's best model on a file; give the figures."""
+    from twowiki.training.evaluation import score_predictions
+
+    folder = args.out / settings
+    out = folder / f"predictions_{gold.stem}.json"
+    examples, predictions = predict(folder / "best", gold, out, "data_ids_april7")
     metrics = score_predictions(examples, predictions, "").metrics
     return {name: round(metrics[name], 2) for name in FIGURES}
+
+
+def read_deep_world(model: Path, world: str, out: Path) -> list[dict[str, Any]]:
+    """Score a saved model on a fresh world: a row for each question type and length of chain."""
+    from twowiki.training.evaluation import score_predictions
+
+    gold = out / "deep.json"
+    if not gold.is_file():
+        run("-m", "twowiki", "generate", "--world", world, "--out", str(out / "deep"))
+        gold.write_text(json.dumps(records_of(out / "deep"), ensure_ascii=False), "utf-8")
+    answered = list(zip(*predict(model, gold, out / "deep_predictions.json", "world"), strict=True))
+    groups: dict[str, list[Any]] = defaultdict(list)
+    for example, prediction in answered:
+        groups[example.type].append((example, prediction))
+        if example.type == "compositional":
+            groups[f"chains of {len(example.triples)} hops"].append((example, prediction))
+    rows = []
+    for name, members in [("all", answered), *sorted(groups.items())]:
+        report = score_predictions(*map(list, zip(*members, strict=True)), "", config="world")
+        figures = {figure: round(report.metrics[figure], 2) for figure in ("em", *FIGURES)}
+        rows.append({"questions": name, "n": len(members), **figures})
+    return rows
 
 
 def main() -> int:
@@ -156,9 +191,17 @@ def main() -> int:
     parser.add_argument("--real", type=Path, help="an official file to score on as well")
     parser.add_argument("--tuning-minutes", type=float, default=3, help="of each recipe tried")
     parser.add_argument("--settings", nargs="*", default=list(SETTINGS), choices=list(SETTINGS))
+    parser.add_argument("--read", type=Path, metavar="MODEL", help="only score a saved model")
+    parser.add_argument("--world", default=DEEP_WORLD, help="that --read asks about")
     args = parser.parse_args()
     args.out = args.out.resolve()
     args.out.mkdir(parents=True, exist_ok=True)
+    if args.read:
+        rows = read_deep_world(args.read.resolve(), args.world, args.out)
+        print("| " + " | ".join(rows[0]) + " |\n" + "|---" * len(rows[0]) + "|")
+        for row in rows:
+            print("| " + " | ".join(map(str, row.values())) + " |")
+        return 0
     make_data(args)
     print(f"{'settings':12}{'scored on':12}" + "".join(f"{name:>10}" for name in FIGURES))
     for settings in args.settings:

@@ -12,6 +12,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from twowiki.io.files import progress, replacing, write_json
 from twowiki.worlds.person_pages import PersonWriter
 from twowiki.worlds.place_pages import PlaceWriter
@@ -105,7 +107,7 @@ def _line(
         "claims": claims,
         "sitelinks": {"enwiki": {"site": "enwiki", "title": title, "badges": []}} if title else {},
     }
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    return msgspec.json.encode(record).decode()
 
 
 class _Writer:

@@ -93,6 +93,7 @@ class PersonWriter:
         page.claims.append((PROPERTIES["sex"], -sex, 0))
         facts = self._facts(person, page)
         slots = self._words(person, page) | facts
+        slots |= self._kin_words(person, slots)
         if facts.get("spouse", NO_SLOT).entity == self._entity(people.spouse[person]):
             slots["wed"] = Slot(str(people.wed[person]))
         page.add_sentence(self._openings(person), slots)
@@ -352,7 +353,7 @@ class PersonWriter:
         for facet in facets:
             if len(page.sentences) >= most:
                 break
-            local = slots | self._about(person, page, slots)
+            local = slots | self._subject(person, page)
             fact = slots.get("deathplace" if facet == "death" else facet)
             if fact is not None and page.fits(fact) and chance.percent(self.world.config.mismatch):
                 page.add_sentence(TEXTS.loose, local | {"x": fact})
@@ -360,17 +361,21 @@ class PersonWriter:
                 page.add_sentence(patterns[facet], local)
 
     def _filler(self, person: int, page: Page) -> dict[str, Slot]:
-        return self._words(person, page) | self._about(person, page, {})
+        return self._words(person, page) | self._subject(person, page)
 
-    def _about(self, person: int, page: Page, slots: dict[str, Slot]) -> dict[str, Slot]:
-        """Return the words that depend on whom a sentence is about."""
-        world, careers = self.world, self.world.careers
-        people, chance = world.people, page.chance
-        label = world.registry.labels[page.entity]
-        pronoun = "She" if people.female[person] else "He"
-        draw = chance.below(10)
-        subject = pronoun if draw < 6 else careers.surnames[person] if draw < 9 else label
-        found = {"S": Slot(subject)}
+    def _subject(self, person: int, page: Page) -> dict[str, Slot]:
+        """Draw what the subject of a sentence is called."""
+        pronoun = "She" if self.world.people.female[person] else "He"
+        draw = page.chance.below(10)
+        if draw < 6:
+            return {"S": Slot(pronoun)}
+        surname = self.world.careers.surnames[person]
+        return {"S": Slot(surname if draw < 9 else self.world.registry.labels[page.entity])}
+
+    def _kin_words(self, person: int, slots: dict[str, Slot]) -> dict[str, Slot]:
+        """Return the words that depend on the relatives and the cause of death."""
+        people, careers = self.world.people, self.world.careers
+        found = {}
         for slot, word, pair in (("child", "daughter", ("son", "daughter")),
                                  ("sibling", "sister", ("brother", "sister"))):  # fmt: skip
             if slot in slots:

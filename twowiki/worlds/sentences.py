@@ -142,14 +142,13 @@ class Page:
             patterns: to draw from.
             slots: the known words and facts.
         """
-        known = slots.keys()
+        used = self._used
+        known = {name for name, slot in slots.items() if not slot.prop or self.fits(slot)}
+        known -= {name for name in known & _FILLERS if slots[name].text in self._said}
         fitting = [
             pattern
             for pattern in _parse_all(tuple(patterns))
-            if pattern.slots <= known
-            and pattern.key not in self._used
-            and all(slots[name].text not in self._said for name in pattern.fillers)
-            and all(self.fits(slots[name]) for name in pattern.slots)
+            if pattern.slots <= known and pattern.key not in used
         ]
         if not fitting:
             return False
