@@ -134,7 +134,8 @@ def _select(
     entities = Entities(folder)
     samples, dropped = _draw(config, candidates, entities, most)
     style = Style(config.title_case, config.seed)
-    samples += deep_samples(deep, entities, style, each)
+    if deep:
+        samples = _by_turns([*samples, *deep_samples(deep, entities, style, each)])
     reviewer = Reviewer(entities, config.allowed, worded=config.support == "worded")
     samples += listed_samples(listed, entities, style, listed_limit, reviewer)
     if config.profile is None:
@@ -143,6 +144,17 @@ def _select(
     before, _ = _draw(plain, candidates, entities, most)
     found = distances(config.profile, profile_of(before, "before"))
     return samples, dropped, entities, {"like_before": found}
+
+
+def _by_turns(samples: Iterable[GeneratedSample]) -> list[GeneratedSample]:
+    """Order samples so that a limit cuts as many compositional ones of each number of hops."""
+    seen: Counter[tuple[str, int]] = Counter()
+    ranked = []
+    for sample in samples:
+        chain = sample.type == "compositional"
+        ranked.append((seen[sample.type, len(sample.evidences)] if chain else -1, sample))
+        seen[sample.type, len(sample.evidences)] += 1
+    return [sample for _, sample in sorted(ranked, key=lambda one: one[0])]
 
 
 def _draw(
