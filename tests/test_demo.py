@@ -16,9 +16,10 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.browser import Browser
+from tests.browser import VIEWS, Browser
 from tests.joint_files import write_lines
 from tests.small_model import examples, model_and_windows, setting
+from tests.text2text.test_answering import trained
 from twowiki.cli.main import main
 from twowiki.data.schema import Paragraph
 from twowiki.errors import DataError
@@ -121,11 +122,14 @@ def test_without_a_model_it_says_what_to_do(tmp_path: Path) -> None:
     pytest.importorskip("gradio")
     code = (
         "import os, runpy, sys\n"
-        f"main = runpy.run_path({str(APP)!r})['main']\n"
+        f"app = runpy.run_path({str(APP)!r})\n"
         "sys.argv = ['app.py']\n"
-        "print(main())\n"
+        "print(app['main']())\n"
         f"os.environ['TWOWIKI_MODEL'] = {str(tmp_path)!r}\n"
-        "print(main())\n"
+        "print(app['main']())\n"
+        "for ask in (app['answer_from_corpus'], app['answer_science']):\n"
+        "    message = app['with_message'](lambda text: ask(app['Parts'](), text))('What?')\n"
+        "    print('--index' in message, '--arc-da' in message)\n"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code],
@@ -135,7 +139,7 @@ def test_without_a_model_it_says_what_to_do(tmp_path: Path) -> None:
         timeout=400,
         check=True,
     )
-    assert ran.stdout.split() == ["2", "2"]
+    assert ran.stdout.split() == ["2", "2", "True", "False", "False", "True"]
     none, other = ran.stderr.strip().splitlines()[-2:]
     assert "TWOWIKI_MODEL" in none
     assert "make demo" in none
@@ -166,7 +170,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         process = subprocess.Popen(
             [sys.executable, str(APP), "--port", str(port)],
             env=environment(
-                TWOWIKI_MODEL=str(folder / "model"), TWOWIKI_INDEX=str(folder / "index")
+                TWOWIKI_MODEL=str(folder / "model"),
+                TWOWIKI_INDEX=str(folder / "index"),
+                TWOWIKI_ARC_DA=str(trained(folder / "science")),
             ),
             stdout=log,
             stderr=log,
@@ -419,20 +425,35 @@ def test_wrong_input_has_one_message(browser: Browser, served: str) -> None:
     assert "Error" not in browser.evaluate("document.body.innerText")
 
 
+def asked(browser: Browser, button: str, name: str, wanted: str) -> None:
+    """Click a button, wait for the answer in a pane, and check how the page looks then."""
+    browser.until(lambda: browser.evaluate(f"!!document.querySelector('#{button}')"))
+    browser.evaluate(f"document.querySelector('#{button}').click()")
+    browser.until(lambda: wanted in pane(browser, name))
+    assert browser.overflow() == 0
+    browser.until(lambda: browser.violations() == [], seconds=20)  # once it has stopped fading
+
+
 @pytest.mark.slow
-def test_a_corpus_is_asked(browser: Browser, served: str) -> None:
-    open_demo(browser, served, 1400)
+@pytest.mark.parametrize(("width", "dark"), VIEWS[::2])
+def test_every_tab_answers_and_fits(browser: Browser, served: str, width: int, dark: bool) -> None:
+    open_demo(browser, served, width, dark=dark)
+    title = "A town pasted here"  # a context as JSON, of which the example's pane knows nothing
+    context = [[title, ["It is a town."]], *(map(list, ASKED.context))]
+    write_into(browser, "question", ASKED.question)
+    write_into(browser, "paragraphs", json.dumps(context))
+    asked(browser, "answer", "sentences", title)
     open_tab(browser, "Corpus")
     browser.until(lambda: browser.evaluate("!!document.querySelector('#corpus-question textarea')"))
     write_into(browser, "corpus-question", ASKED.question)
-    browser.evaluate("document.querySelector('#corpus-answer').click()")
-    browser.until(lambda: "score" in pane(browser, "corpus-sentences"))
+    asked(browser, "corpus-answer", "corpus-sentences", "score")
     assert browser.evaluate("document.querySelectorAll('#corpus-sentences .paragraph').length") > 0
-
-
-@pytest.mark.slow
-def test_without_a_science_model_the_tab_says_what_to_do(browser: Browser, served: str) -> None:
-    open_demo(browser, served, 400)
     open_tab(browser, "Science")
-    browser.until(lambda: "--arc-da" in pane(browser, "science"))
-    assert browser.overflow() == 0
+    browser.until(
+        lambda: browser.evaluate("!!document.querySelector('#science-question textarea')")
+    )
+    write_into(browser, "science-question", "")
+    asked(browser, "science-answer", "science", "not empty")
+    write_into(browser, "science-question", "What melts ice?")
+    asked(browser, "science-answer", "science", "Answered without any sentences")
+    assert [text for text in browser.console if "Uncaught" in text or "Error" in text] == []
