@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,9 @@ from twowiki.models.labels import IGNORED
 from twowiki.models.processing_encoder import (
     EncoderCollator,
     EncoderProcessor,
-    SubwordTokenizer,
     plan_example,
 )
+from twowiki.models.subwords import SubwordTokenizer, cuts_at_blanks
 from twowiki.training.evaluation import ceiling_predictions, score_predictions
 
 FAMILIES = (WORDPIECE, BYTES, UNIGRAM)
@@ -60,6 +61,44 @@ def test_offsets_are_slices_that_cover_every_visible_character(family: str, text
         covered.update(range(start, end))
     if family == BYTES:  # the others drop characters that they do not know, or control ones
         assert covered == {i for i, character in enumerate(text) if not character.isspace()}
+
+
+ODD_TEXTS = st.lists(
+    st.sampled_from(
+        [*HARD, *" \t\u00a0ß\u0130\u03a3\u0301\u0e33\u2581\ud800", " ", " film", "it's"]
+    ),
+    max_size=30,
+).map("".join)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@given(pieces=st.lists(ODD_TEXTS, min_size=1, max_size=3))
+def test_what_is_cut_once_between_blanks_is_cut_as_the_whole_is(
+    family: str, pieces: list[str]
+) -> None:
+    between, whole = (
+        SubwordTokenizer(make_tokenizer(family)),
+        SubwordTokenizer(make_tokenizer(family)),
+    )
+    assert between.cuts_at_blanks
+    whole.cuts_at_blanks = False
+    between.most = 5  # so that it forgets
+    for _ in range(2):
+        for one, other in zip(between.tokenize(pieces), whole.tokenize(pieces), strict=True):
+            assert [part.tolist() for part in one] == [part.tolist() for part in other]
+
+
+def test_a_tokenizer_that_may_look_across_blanks_cuts_whole_texts() -> None:
+    tokenizer = make_tokenizer(BYTES)
+    tokenizer.add_tokens(["a b"])
+    across = SubwordTokenizer(tokenizer)
+    assert not across.cuts_at_blanks
+    (tokens,) = across.tokenize(["a a b"])
+    assert tokens.ids[-1] == tokenizer.convert_tokens_to_ids("a b")
+    state = json.loads(make_tokenizer(BYTES).backend_tokenizer.to_str())
+    assert cuts_at_blanks(state)
+    assert not cuts_at_blanks({**state, "pre_tokenizer": None})
+    assert not cuts_at_blanks({**state, "pre_tokenizer": {"type": "Split", "pattern": {}}})
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -18,6 +18,7 @@ from twowiki.models.text import (
     token_span,
     word_offsets,
 )
+from twowiki.models.units import WordReader
 
 TEXT = st.text(alphabet=st.sampled_from("ab cÉé’–\u0130\u03a3ς.,(1"), max_size=40)
 
@@ -25,6 +26,20 @@ TEXT = st.text(alphabet=st.sampled_from("ab cÉé’–\u0130\u03a3ς.,(1"), max
 def tokens_of(text: str) -> tuple[list[int], list[int]]:
     starts, ends = word_offsets(code_points(text))
     return starts.tolist(), ends.tolist()
+
+
+@given(st.lists(st.lists(TEXT, min_size=1, max_size=4), max_size=3))
+def test_words_that_are_cut_once_are_those_of_the_whole_texts(groups: list[list[str]]) -> None:
+    reader = WordReader()
+    reader.most = 8  # so that it forgets
+    for texts in groups:
+        reader.trim()
+        for text, words in zip(texts, reader.read(texts), strict=True):
+            assert (words.first, words.last) == tokens_of(text)
+            assert (words.starts.tolist(), words.ends.tolist()) == tokens_of(text)
+            ends = zip(words.first, words.last, strict=True)
+            named = [reader.names[number] for number in words.numbers.tolist()]
+            assert named == [text[start:end] for start, end in ends]
 
 
 @given(TEXT, TEXT)

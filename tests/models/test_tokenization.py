@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import numpy
@@ -19,6 +20,7 @@ from twowiki.models.tokenization_baseline import (
     build_tokenizer,
     char_rows,
     char_table,
+    count_words,
     spacy_offsets,
 )
 
@@ -28,6 +30,20 @@ LETTERS = st.characters(max_codepoint=0x2FFF, exclude_categories=("Cn", "Cs", "C
 
 def vocabulary() -> TwoWikiTokenizer:
     return build_tokenizer(["ash", "dovré", "who", "did", "οδοσ"], "Adefhor’…é")
+
+
+@given(st.lists(st.text(alphabet=LETTERS), max_size=4))
+@settings(deadline=None)
+def test_words_are_counted_as_each_text_is_cut(texts: list[str]) -> None:
+    words: Counter[str] = Counter()
+    for text in texts:
+        borders = (part.tolist() for part in word_offsets(code_points(text)))
+        words.update(text[start:end] for start, end in zip(*borders, strict=True))
+    counted, characters = count_words(iter(texts), lower_case_words=False)
+    assert counted == words
+    assert characters == Counter("".join(words.elements()))
+    lowered, _ = count_words(iter(texts))
+    assert lowered.total() == words.total()
 
 
 @given(st.text(alphabet=LETTERS | st.characters(min_codepoint=0x1F300, max_codepoint=0x1F5FF)))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import zipfile
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,13 +20,16 @@ from hypothesis import strategies as st
 from tests.small_encoder import settings
 from tests.small_model import GOLD_Q1, examples, model_and_windows, setting, with_vocabulary
 from tests.tiny_data import tiny_examples, tiny_files
+from twowiki.data.schema import Example
 from twowiki.errors import DataError
 from twowiki.hub.run_record import run_id
+from twowiki.io import stages
 from twowiki.io.ownership import OwnedFolder
 from twowiki.models.processing_baseline import BaselineCollator, BaselineProcessor
 from twowiki.models.processing_encoder import EncoderProcessor
 from twowiki.training import checkpoints, data, encoding, feature_store, reports, vocabulary
 from twowiki.training import loop as optimization
+from twowiki.training.baseline import BaselineTask
 from twowiki.training.checkpoints import RunState
 from twowiki.training.encoding import encode_windows
 from twowiki.training.extractive import aliases_of
@@ -113,6 +118,65 @@ def test_what_a_start_counts_is_counted_once(tmp_path: Path) -> None:
     gone = replace(train, files=("nowhere.json",))
     assert vocabulary.stored_counts(gone, content, setting(), folder) == first
     assert vocabulary.stored_relations(gone, content, folder) == relations
+
+
+def test_a_file_is_hashed_once_until_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashed: list[str] = []
+    original = stages.sha256_of
+    monkeypatch.setattr(stages, "sha256_of", lambda path: hashed.append(path) or original(path))
+    path, folder = tmp_path / "train.json", tmp_path / "cache"
+
+    def hashes(text: str | None = None) -> tuple[int, bool]:
+        """How often the file was read for two hashes, and whether both are right."""
+        if text is not None:
+            path.write_text(text, encoding="utf-8")
+        hashed.clear()
+        found = {stages.file_hash(str(path), folder) for _ in range(2)}
+        return len(hashed), found == {original(path)}
+
+    assert hashes("one") == (2, True)  # it changed a moment ago
+    monkeypatch.setattr(stages, "_SETTLED", -1)
+    assert hashes() == (1, True)
+    assert hashes() == (0, True)
+    assert hashes("two") == (1, True)  # as many bytes
+    kept = path.stat()
+    path.write_text("six", encoding="utf-8")
+    os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    assert hashes() == (1, True)
+    for damaged in ("{", "[]"):
+        (folder / stages.HASHES).write_text(damaged, encoding="utf-8")
+        assert hashes() == (1, True)
+
+
+def test_a_second_start_reads_no_training_data_and_encodes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_files(tmp_path)
+    config = BaselineArguments(
+        data_dir=str(tmp_path), output_dir=str(tmp_path / "run"), preprocessing_num_workers=1
+    )
+    monkeypatch.setattr(stages, "_SETTLED", -1)
+    BaselineTask(config).prepare(None)
+    read: Counter[str] = Counter()
+    original = data.Source.examples
+
+    def counted(source: data.Source) -> Iterator[Example]:
+        for example in original(source):
+            read[source.split] += 1
+            yield example
+
+    def refused(*_: object) -> None:
+        raise AssertionError("this was done before")
+
+    monkeypatch.setattr(data.Source, "examples", counted)
+    monkeypatch.setattr(stages, "sha256_of", refused)
+    monkeypatch.setattr(BaselineProcessor, "encode_example", refused)
+    task = BaselineTask(config)
+    task.prepare(None)
+    assert read == {"validation": len(task.examples)}
+    assert len(task.train) > len(task.validation) > 0
 
 
 def test_encoded_examples_follow_the_content_of_their_file(tmp_path: Path) -> None:

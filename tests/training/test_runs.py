@@ -179,7 +179,7 @@ from torch.distributed.distributed_c10d import _set_pg_timeout
 from twowiki import train
 from twowiki.models.processing_baseline import BaselineProcessor
 from twowiki.training import run, steps
-encode, share = BaselineProcessor.encode, steps.share_weights
+encode, share = BaselineProcessor.encode_example, steps.share_weights
 run.LONGEST_WAIT = timedelta(seconds=5)
 def slow(self, *arguments):
     time.sleep(0.3)
@@ -187,7 +187,7 @@ def slow(self, *arguments):
 def unlimited(*arguments):
     share(*arguments)
     _set_pg_timeout(timedelta(seconds=300))
-BaselineProcessor.encode, steps.share_weights = slow, unlimited
+BaselineProcessor.encode_example, steps.share_weights = slow, unlimited
 sys.exit(train.main(sys.argv[1:]))
 """
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import sys
 import time
@@ -32,11 +33,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from twowiki.io.files import write_json
+from twowiki.io.files import sha256_of, write_json
 
 MANIFEST = "_manifest.json"
 _KEY = "_key"
 _WHOLE_FILE = 256 << 20
+HASHES = "hashes.json"  # in a folder of finished work: the hash of each file that it depends on
+_SETTLED = 2_000_000_000  # nanoseconds after which a change of a file has another time
 
 StageWork = Callable[[Path], Mapping[str, Any]]
 
@@ -62,6 +65,38 @@ def file_stamps(path: str | PathLike[str]) -> list[list[Any]]:
     files = [place] if place.is_file() else (file for file in place.rglob("*") if file.is_file())
     found = ((str(file.relative_to(place)), file.stat()) for file in files)
     return sorted([name, one.st_size, one.st_mtime_ns] for name, one in found)
+
+
+def file_hash(path: str, folder: Path | None = None) -> str:
+    """Return the SHA-256 of a file.
+
+    Args:
+        path: the file.
+        folder: where hashes are kept; a file is not read again while its size, times and inode
+            are those of its hash. A file that changed a moment ago is read each time.
+    """
+    before = _stamp(path)
+    known = _kept_hashes(folder).get(os.path.abspath(path)) if folder else None
+    if isinstance(known, list) and known[:-1] == before:
+        return str(known[-1])
+    now, digest = time.time_ns(), sha256_of(path)
+    if folder and _stamp(path) == before and now - max(before[1:3]) > _SETTLED:
+        kept = _kept_hashes(folder) | {os.path.abspath(path): [*before, digest]}
+        write_json(folder / HASHES, kept)
+    return digest
+
+
+def _stamp(path: str) -> list[int]:
+    found = os.stat(path)
+    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
+
+
+def _kept_hashes(folder: Path) -> dict[str, list[Any]]:
+    try:
+        kept = json.loads((folder / HASHES).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return kept if isinstance(kept, dict) else {}
 
 
 def key_of(parts: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy
@@ -16,31 +16,10 @@ from numpy.typing import NDArray
 
 from .labels import IGNORED, LABEL_NAMES, EncodingOptions, Labels
 from .text import IntArray
+from .units import WordReader
 
 LISTED_IDS = 20  # ids that are kept for each reason
-
-
-class EncodedText(NamedTuple):
-    """Token ids with the characters `[start, end)` of each, both ascending."""
-
-    ids: IntArray
-    starts: IntArray
-    ends: IntArray
-
-
-def trimmed(text: str, borders: IntArray) -> IntArray:
-    """Return tokens' borders, (N, 2), ascending and without the blanks at their ends."""
-    codes = numpy.frombuffer(f"{text} ".encode("utf-32-le", "surrogatepass"), numpy.uint32)
-    perhaps = (codes <= ord(" ")) | (codes > 0x84)  # every blank, and letters that are not ASCII
-    first, last = borders[:, 0], borders[:, 1]
-    for row in numpy.flatnonzero((first < last) & (perhaps[first] | perhaps[last - 1])).tolist():
-        start, end = borders[row].tolist()
-        while start < end and text[start].isspace():
-            start += 1
-        while start < end and text[end - 1].isspace():
-            end -= 1
-        borders[row] = start, end
-    return numpy.maximum.accumulate(borders, axis=0) if len(borders) else borders
+TOGETHER = 32  # examples whose texts are cut at once
 
 
 class Window(NamedTuple):
@@ -87,21 +66,35 @@ class MultihopProcessor:
     ) -> None:
         self.config, self.tokenizer, self.aliases = config, tokenizer, dict(aliases or {})
         self.options = config.encoding_options()
+        self.words = WordReader()
         self.counts: Counter[str] = Counter()
         self.concerned: dict[str, list[str]] = {}
 
     def encode(self, example: Any, number: int = 0) -> list[Window]:
         """Encode one example; an empty list if it has no words or exceeds a limit."""
-        counts: Counter[str] = Counter()
-        windows = self.encode_example(example, number, counts)
-        self.counts.update(counts)
-        for reason in counts:
-            ids = self.concerned.setdefault(reason, [])
-            if len(ids) < LISTED_IDS:
-                ids.append(str(getattr(example, "id", number)))
+        return self.encode_all([example], number)
+
+    def encode_all(self, examples: Sequence[Any], first: int = 0) -> list[Window]:
+        """Encode examples, of which the first has this number; their texts are cut together."""
+        windows: list[Window] = []
+        for start in range(0, len(examples), TOGETHER):
+            self.words.trim()
+            group = examples[start : start + TOGETHER]
+            for number, read in enumerate(self.read(group), first + start):
+                counts: Counter[str] = Counter()
+                windows += self.encode_example(read, number, counts)
+                self.counts.update(counts)
+                for reason in counts:
+                    ids = self.concerned.setdefault(reason, [])
+                    if len(ids) < LISTED_IDS:
+                        ids.append(str(getattr(read.example, "id", number)))
         return windows
 
-    def encode_example(self, example: Any, number: int, counts: Counter[str]) -> list[Window]:
+    def read(self, examples: Sequence[Any]) -> Iterable[Any]:
+        """Cut the texts of examples; each of the results has the `example`."""
+        raise NotImplementedError
+
+    def encode_example(self, read: Any, number: int, counts: Counter[str]) -> list[Window]:
         """Encode one example, counting by reason what is dropped or not found."""
         raise NotImplementedError
 

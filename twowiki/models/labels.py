@@ -17,13 +17,13 @@ from .text import (
     Layout,
     Segment,
     TokenSpan,
-    Words,
     fold,
     is_aligned,
     nearest_span,
     occurrences,
     token_span,
 )
+from .units import Words
 
 IGNORED = -100  # a target that takes no part in the loss
 ANSWER_TYPES = ("span", "yes", "no")
@@ -126,6 +126,8 @@ class Located:
     def first_aligned(self, wanted: str, segments: Iterable[Segment]) -> TokenSpan | None:
         """Return the first place on token borders, one segment at a time, then anywhere."""
         needle = self._needle(wanted)
+        if needle not in self.text:
+            return None
         for segment in segments:
             found = self._aligned(needle, segment.start, segment.end)
             if found:
@@ -201,7 +203,8 @@ def label_example(
     titles = [paragraph.title for paragraph in example.context]
     support = [IGNORED] * len(candidates)
     if (facts := example.supporting_facts) is not None:
-        support = [int((titles[part.paragraph], part.sent_id) in facts) for part in candidates]
+        known = set(facts)
+        support = [int((titles[part.paragraph], part.sent_id) in known) for part in candidates]
     slots = label_triples(example, gold, find, options, counts)
     return Labels(answer_type, answer, support, *slots)
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy
 import torch
@@ -20,7 +20,6 @@ from torch import Tensor
 
 from .configuration_baseline import TwoWikiBaselineConfig
 from .features import (
-    EncodedText,
     MultihopProcessor,
     Window,
     label_arrays,
@@ -31,47 +30,69 @@ from .features import (
 )
 from .labels import IGNORED, Located, label_example
 from .matches import mark_matches, no_marks
-from .text import TITLE, IntArray, Layout, Segment, Words, lay_out, tokenize_words
+from .text import TITLE, IntArray, Layout, Segment, lay_out
 from .tokenization_baseline import char_rows, char_table
+from .units import WordReader, Words, segment_array
 
 CONVOLUTION_WIDTH = 5  # characters that one response of the character convolution sees
+
+
+class ExampleWords(NamedTuple):
+    """An example with its words."""
+
+    example: Any
+    layout: Layout
+    context: Words
+    question: Words
 
 
 class BaselineProcessor(MultihopProcessor):
     """Encode examples for the baseline; the tokenizer is a `TwoWikiTokenizer`."""
 
-    def encode_example(self, example: Any, number: int, counts: Counter[str]) -> list[Window]:
+    def __init__(
+        self,
+        config: TwoWikiBaselineConfig,
+        tokenizer: Any,
+        aliases: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        super().__init__(config, tokenizer, aliases)
+        self.words = WordReader(tokenizer)
+
+    def read(self, examples: Sequence[Any]) -> Iterable[ExampleWords]:
+        """Cut the texts of examples; the reference cuts each title and sentence on its own."""
+        options, cut = self.options, self.tokenizer.word_offsets
+        layouts = [lay_out(example.context, options.layout) for example in examples]
+        if options.layout == "marked" and self.tokenizer.splitter == "words":
+            texts = [example.question for example in examples]
+            words = self.words.read([*(layout.text for layout in layouts), *texts])
+            parts = words[: len(layouts)], words[len(layouts) :]
+            return map(ExampleWords, examples, layouts, *parts)
+        read = self.words.read_at
+        contexts = (read(layout.text, self._offsets(layout)) for layout in layouts)
+        questions = (read(one.question, cut(one.question)) for one in examples)
+        return map(ExampleWords, examples, layouts, contexts, questions)
+
+    def encode_example(self, read: ExampleWords, number: int, counts: Counter[str]) -> list[Window]:
         """Encode one example into one or several windows, or none if it exceeds a limit."""
-        options = self.options
-        layout = lay_out(example.context, options.layout)
-        context = tokenize_words(layout.text, self._offsets(layout))
-        question = tokenize_words(example.question, self.tokenizer.word_offsets(example.question))
+        options, (_, layout, context, question) = self.options, read
         if reason := self._refusal(layout, context, question):
             counts[reason] += 1
             return []
-        whole = self._whole(example, number, layout, context, question, counts)
-        if not options.window_tokens or len(context.words) <= options.window_tokens:
+        whole = self._whole(read, number, counts)
+        if not options.window_tokens or len(context.numbers) <= options.window_tokens:
             return [whole]
         borders = [bisect_left(context.first, segment.start) for segment in layout.segments]
         planned = plan_windows(
             borders,
-            len(context.words),
+            len(context.numbers),
             max_length=options.window_tokens,
             stride=options.window_stride,
         )
         return [cut_window(whole, start, end) for start, end in planned]
 
-    def _whole(
-        self,
-        example: Any,
-        number: int,
-        layout: Layout,
-        context: Words,
-        question: Words,
-        counts: Counter[str],
-    ) -> Window:
+    def _whole(self, read: ExampleWords, number: int, counts: Counter[str]) -> Window:
         """Make one window of the whole context."""
-        options = self.options
+        options, (example, layout, context, question) = self.options, read
         candidates = [s for s in layout.segments if s.sent_id != TITLE or options.title_support]
         if options.max_sentences:
             candidates = candidates[: options.max_sentences]
@@ -81,28 +102,27 @@ class BaselineProcessor(MultihopProcessor):
             labels = label_example(example, located, candidates, options, self.aliases, counts)
         if options.match_features:
             titles = [title for title, _ in example.context]
-            marks, question_marks = mark_matches(layout, titles, context, question)
+            marks, question_marks = mark_matches(layout, titles, context, question, self.words)
         else:
-            marks, question_marks = no_marks(context.words), no_marks(question.words)
+            marks, question_marks = no_marks(context.numbers), no_marks(question.numbers)
         return Window(
             number,
             0,
             context.text,
-            *self._ids(context),
+            context.ids,
+            context.starts,
+            context.ends,
             marks,
             question.text,
-            *self._ids(question),
+            question.ids,
+            question.starts,
+            question.ends,
             question_marks,
             segment_rows(candidates, context.starts),
             *label_arrays(labels, len(candidates), options.slots),
         )
 
-    def _ids(self, words: Words) -> EncodedText:
-        ids = map(self.tokenizer.lookup().__getitem__, words.words)
-        return EncodedText(numpy.fromiter(ids, numpy.int32), words.starts, words.ends)
-
     def _offsets(self, layout: Layout) -> tuple[IntArray, IntArray]:
-        """Cut the text into words; the reference cuts each title and sentence on its own."""
         if self.options.layout == "marked":
             whole: tuple[IntArray, IntArray] = self.tokenizer.word_offsets(layout.text)
             return whole
@@ -128,18 +148,18 @@ class BaselineProcessor(MultihopProcessor):
 
     def _refusal(self, layout: Layout, context: Words, question: Words) -> str | None:
         options = self.options
-        if not layout.segments or not context.words:
+        if not layout.segments or not len(context.numbers):
             return "empty_context"
-        if options.max_context_tokens and len(context.words) > options.max_context_tokens:
+        if options.max_context_tokens and len(context.numbers) > options.max_context_tokens:
             return "context_too_long"
-        if options.max_question_tokens and len(question.words) > options.max_question_tokens:
+        if options.max_question_tokens and len(question.numbers) > options.max_question_tokens:
             return "question_too_long"
         return None
 
 
 def segment_rows(segments: Sequence[Segment], starts: IntArray) -> IntArray:
     """Return each segment's first token, last token, paragraph and sent_id: (S, 4)."""
-    rows = numpy.array(segments, dtype=numpy.int32).reshape(-1, 4)
+    rows = segment_array(segments)
     rows[:, :2] = numpy.searchsorted(starts, rows[:, :2])
     rows[:, 1] -= 1
     return rows

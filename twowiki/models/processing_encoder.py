@@ -10,19 +10,18 @@ not found is counted by its reason. No id and no question type is ever encoded.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import chain, pairwise
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy
 import torch
 from numpy.typing import NDArray
-from tokenizers import AddedToken, Tokenizer
+from tokenizers import AddedToken
 from torch import Tensor
 
 from .configuration_encoder import TwoWikiEncoderConfig
 from .features import (
-    EncodedText,
     MultihopProcessor,
     Window,
     label_arrays,
@@ -30,26 +29,40 @@ from .features import (
     length_mask,
     padded_rows,
     plan_windows,
-    trimmed,
 )
 from .labels import Located, label_example
 from .matches import Marks, mark_matches, no_marks, spread_marks
 from .selection import WithContext, in_whole_context, select_paragraphs
+from .subwords import EncodedText, SubwordTokenizer
 from .text import (
     TITLE,
     IntArray,
     Layout,
+    Segment,
     Span,
     TokenSpan,
-    Words,
     is_aligned,
     lay_out,
     occurrences,
     token_span,
-    tokenize_words,
 )
+from .units import Words, segment_array
 
 TITLE_MARKER, SENTENCE_MARKER = "[title]", "[sentence]"
+
+
+_QUESTION = Segment(0, 0, -1, -2)  # among the segments of a context
+
+
+class ExampleTokens(NamedTuple):
+    """An example with its words and tokens; `kept` are the paragraphs that were selected."""
+
+    example: Any
+    kept: list[int]
+    layout: Layout
+    context: Words
+    question: Words
+    tokens: tuple[EncodedText, EncodedText, IntArray]
 
 
 class EncoderProcessor(MultihopProcessor):
@@ -64,28 +77,40 @@ class EncoderProcessor(MultihopProcessor):
         super().__init__(config, tokenizer, aliases)
         self.subwords = SubwordTokenizer(tokenizer)
 
-    def encode_example(self, example: Any, number: int, counts: Counter[str]) -> list[Window]:
+    def read(self, examples: Sequence[Any]) -> Iterable[ExampleTokens]:
+        """Cut the texts of examples, as words and as tokens."""
+        selected = [self._select(example) for example in examples]
+        layouts = [lay_out(example.context, self.options.layout) for example, _ in selected]
+        questions = [example.question for example in examples]
+        words = self.words.read([*(layout.text for layout in layouts), *questions])
+        contexts, question_words = words[: len(layouts)], words[len(layouts) :]
+        tokens = self._tokenize(questions, layouts)
+        return (
+            ExampleTokens(example, kept, layout, context, question, cut)
+            for (example, kept), layout, context, question, cut in zip(
+                selected, layouts, contexts, question_words, tokens, strict=True
+            )
+        )
+
+    def _select(self, example: Any) -> tuple[Any, list[int]]:
+        """Return an example with the paragraphs that are read, and which these are."""
+        if self.options.selection is None:
+            return example, []
+        kept = select_paragraphs(example.question, example.context, self.options.selection)
+        return WithContext(example, kept), kept
+
+    def encode_example(
+        self, read: ExampleTokens, number: int, counts: Counter[str]
+    ) -> list[Window]:
         """Encode one example into one record, or none if its context has no words.
 
-        Where paragraphs are selected, only these are read; places stay those of the whole context.
+        Where paragraphs are selected, places are still those of the whole context.
         """
-        selection = self.options.selection
-        if selection is None:
-            return self._encode_context(example, number, counts)
-        kept = select_paragraphs(example.question, example.context, selection)
-        read = self._encode_context(WithContext(example, kept), number, counts)
-        return [in_whole_context(window, example.context, kept) for window in read]
-
-    def _encode_context(self, example: Any, number: int, counts: Counter[str]) -> list[Window]:
-        options = self.options
-        layout = lay_out(example.context, options.layout)
-        pieces = [layout.text[segment.start : segment.end] for segment in layout.segments]
-        question, *parts = self.subwords.tokenize([example.question, *pieces])
-        if not any(len(part.ids) for part in parts):
+        options, (example, kept, layout, words, question_words, tokenized) = self.options, read
+        question, tokens, rows = tokenized
+        if len(tokens.ids) == len(layout.segments):  # markers alone
             counts["empty_context"] += 1
             return []
-        tokens, rows = self._join(layout, parts)
-        words = tokenize_words(layout.text)
         candidates = [segment for segment in layout.segments if segment.sent_id != TITLE]
         labels = None
         if getattr(example, "answer", None) is not None:
@@ -94,55 +119,63 @@ class EncoderProcessor(MultihopProcessor):
         if len(question.ids) > options.max_question_tokens:
             counts["question_cut"] += 1
             question = EncodedText(*(part[: options.max_question_tokens] for part in question))
-        marks, question_marks = self._marks(layout, example, words, tokens, question)
-        return [
-            Window(
-                number,
-                0,
-                layout.text,
-                *tokens,
-                marks,
-                example.question,
-                *question,
-                question_marks,
-                rows,
-                *label_arrays(labels, len(candidates), options.slots),
+        marks, question_marks = no_marks(tokens.ids), no_marks(question.ids)
+        if options.match_features:
+            titles = [title for title, _ in example.context]
+            bits, question_bits = mark_matches(layout, titles, words, question_words, self.words)
+            marks = spread_marks(bits, words, tokens.starts, tokens.ends)
+            question_marks = spread_marks(
+                question_bits, question_words, question.starts, question.ends
             )
-        ]
-
-    def _join(self, layout: Layout, parts: Sequence[EncodedText]) -> tuple[EncodedText, IntArray]:
-        """Put a marker before each segment, and return the sentences' rows (see `Window`)."""
-        ids, starts, ends, rows, length = [], [], [], [], 0
-        markers = numpy.array([[self.config.sentence_marker_id], [self.config.title_marker_id]])
-        for segment, part in zip(layout.segments, parts, strict=True):
-            title, begin = segment.sent_id == TITLE, numpy.array([segment.start])
-            ids += [markers[int(title)], part.ids]
-            starts += [begin, part.starts + begin]
-            ends += [begin, part.ends + begin]
-            if not title:
-                rows.append((length, length + len(part.ids), segment.paragraph, segment.sent_id))
-            length += len(part.ids) + 1
-        joined = (numpy.concatenate(part).astype(numpy.int32) for part in (ids, starts, ends))
-        return EncodedText(*joined), numpy.array(rows, numpy.int32).reshape(-1, 4)
-
-    def _marks(
-        self,
-        layout: Layout,
-        example: Any,
-        words: Words,
-        tokens: EncodedText,
-        question: EncodedText,
-    ) -> tuple[Marks, Marks]:
-        """Return for each token of context and question the matches of the word it begins in."""
-        if not self.options.match_features or not words.words:
-            return no_marks(tokens.ids), no_marks(question.ids)
-        question_words = tokenize_words(example.question)
-        titles = [title for title, _ in example.context]
-        marks, question_marks = mark_matches(layout, titles, words, question_words)
-        return (
-            spread_marks(marks, words, tokens.starts, tokens.ends),
-            spread_marks(question_marks, question_words, question.starts, question.ends),
+        window = Window(
+            number,
+            0,
+            layout.text,
+            *tokens,
+            marks,
+            example.question,
+            *question,
+            question_marks,
+            rows,
+            *label_arrays(labels, len(candidates), options.slots),
         )
+        if options.selection is None:
+            return [window]
+        return [in_whole_context(window, example.whole, kept)]
+
+    def _tokenize(
+        self, questions: Sequence[str], layouts: Sequence[Layout]
+    ) -> Iterator[tuple[EncodedText, EncodedText, IntArray]]:
+        """Yield the tokens of each question and context, and its sentences' rows (see `Window`).
+
+        A marker precedes each title and each sentence.
+        """
+        pieces: list[str] = []
+        for question, (text, segments) in zip(questions, layouts, strict=True):
+            pieces.append(question)
+            pieces += [text[start:end] for start, end, _, _ in segments]
+        rows = segment_array([s for layout in layouts for s in (_QUESTION, *layout.segments)])
+        begins, sent_ids = rows[:, 0].copy(), rows[:, 3]
+        tokens, borders = self.subwords.tokenize_at(pieces, begins)
+        marked = numpy.flatnonzero(sent_ids != _QUESTION.sent_id)
+        title, sentence = self.config.title_marker_id, self.config.sentence_marker_id
+        ids = numpy.where(sent_ids == TITLE, title, sentence)
+        markers = numpy.stack([ids, begins, begins])[:, marked]
+        tokens = numpy.insert(tokens, borders[marked], markers, axis=1)
+        borders[1:] += (sent_ids != _QUESTION.sent_id).cumsum()
+        first = 0
+        for layout in layouts:
+            begin, middle, end = borders[[first, first + 1, first + 1 + len(layout.segments)]]
+            own = slice(first + 1, first + 1 + len(layout.segments))
+            found = rows[own]
+            found[:, 0] = borders[own] - middle
+            found[:, 1] = borders[own.start + 1 : own.stop + 1] - middle - 1
+            yield (
+                EncodedText(*tokens[:, begin:middle]),
+                EncodedText(*tokens[:, middle:end]),
+                found[found[:, 3] != TITLE],
+            )
+            first = own.stop
 
 
 class LocatedTokens(Located):
@@ -168,61 +201,6 @@ class LocatedTokens(Located):
 
     def _exact(self, found: TokenSpan, span: Span) -> bool:
         return (self.token_starts[found.start], self.token_ends[found.end]) == span
-
-
-class SubwordTokenizer:
-    """Cut pieces of text with a fast tokenizer.
-
-    Args:
-        tokenizer: any fast tokenizer of transformers.
-
-    Raises:
-        ValueError: the tokenizer has no fast backend.
-    """
-
-    def __init__(self, tokenizer: Any) -> None:
-        backend = getattr(tokenizer, "backend_tokenizer", None)
-        if backend is None:
-            raise ValueError(
-                f"{type(tokenizer).__name__} is not a fast tokenizer: character offsets need one "
-                "(AutoTokenizer.from_pretrained(..., use_fast=True))"
-            )
-        self.backend = Tokenizer.from_str(backend.to_str())
-        self.backend.no_truncation()
-        self.backend.no_padding()
-        self.backend.encode_special_tokens = True
-        self.prefix = " " if _needs_blank(self.backend) else ""
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"backend": self.backend.to_str(), "prefix": self.prefix}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.backend, self.prefix = Tokenizer.from_str(state["backend"]), state["prefix"]
-        self.backend.encode_special_tokens = True
-
-    def tokenize(self, pieces: Sequence[str]) -> list[EncodedText]:
-        """Cut pieces; the offsets of each are its own."""
-        encoded = self.backend.encode_batch(
-            [self.prefix + piece.encode("utf-8", "replace").decode() for piece in pieces],
-            add_special_tokens=False,
-        )
-        counts, sizes = [len(found) for found in encoded], [len(piece) for piece in pieces]
-        taken = ([found.ids for found in encoded], [found.offsets for found in encoded])
-        ids, borders = (numpy.array(list(chain(*part)), numpy.int32) for part in taken)
-        base = numpy.repeat(numpy.cumsum([0, *sizes[:-1]]), counts)[:, None]
-        size = numpy.repeat(sizes, counts)[:, None]
-        borders = (borders.reshape(-1, 2) - len(self.prefix)).clip(0, size)
-        borders = (trimmed("".join(pieces), borders + base) - base).astype(numpy.int32)
-        parts = (numpy.split(part, numpy.cumsum(counts)[:-1]) for part in (ids, *borders.T.copy()))
-        return [EncodedText(*part) for part in zip(*parts, strict=True)]
-
-
-def _needs_blank(backend: Any) -> bool:
-    """Return whether a word at a text's start is cut as another token than after a blank."""
-    alone, after, both = (
-        list(backend.encode(text, add_special_tokens=False).ids) for text in ("a", " a", "a a")
-    )
-    return alone != after and both == [*alone, *after]
 
 
 def add_markers(tokenizer: Any) -> None:

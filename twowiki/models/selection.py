@@ -255,10 +255,10 @@ def _share(wanted: FoldedWords, known: set[str], rarity: Mapping[str, float]) ->
 
 
 class WithContext:
-    """An example with some of its paragraphs; all else is as in the example."""
+    """An example with some of its paragraphs (`whole` are all); all else is as in the example."""
 
     def __init__(self, example: Any, kept: Sequence[int]) -> None:
-        self._example = example
+        self._example, self.whole = example, example.context
         self.context = tuple(example.context[place] for place in kept)
 
     def __getattr__(self, name: str) -> Any:

@@ -42,25 +42,6 @@ class TokenSpan(NamedTuple):
     end: int
 
 
-class Words(NamedTuple):
-    """The words of a text, in order. `first` and `last` are `starts` and `ends` as lists."""
-
-    text: str
-    starts: IntArray
-    ends: IntArray
-    first: list[int]
-    last: list[int]
-    words: list[str]
-
-
-def tokenize_words(text: str, offsets: tuple[IntArray, IntArray] | None = None) -> Words:
-    """Cut a text into words, at the given offsets or by `word_offsets`."""
-    starts, ends = word_offsets(code_points(text)) if offsets is None else offsets
-    first, last = starts.tolist(), ends.tolist()
-    words = [text[start:end] for start, end in zip(first, last, strict=True)]
-    return Words(text, starts, ends, first, last, words)
-
-
 def code_points(text: str) -> CodePoints:
     """Return the code point of each character."""
     return numpy.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")

@@ -23,6 +23,7 @@ from tokenizers.models import WordLevel
 from transformers import TokenizersBackend
 
 from .text import FINAL_SIGMA, SIGMA, IntArray, code_points, word_offsets
+from .units import blank_ends
 
 PAD, UNKNOWN = "[PAD]", "[UNK]"
 WORD_PATTERN = r"[\p{L}\p{M}]+|\p{N}+|[^\p{L}\p{M}\p{N}\s]"
@@ -143,9 +144,12 @@ def count_words(
 ) -> tuple[Counter[str], Counter[str]]:
     """Count the words of texts, in lower case or as they are, and the characters of the words."""
     words: Counter[str] = Counter()
-    for text in texts:
-        starts, ends = _split(text, splitter)
-        words.update(map(text.__getitem__, map(slice, starts.tolist(), ends.tolist())))
+    if splitter == "spacy":
+        for text in texts:
+            borders = (part.tolist() for part in spacy_offsets(text))
+            words.update(map(text.__getitem__, map(slice, *borders)))
+    else:
+        words = _count_between_blanks(texts)
     characters: Counter[str] = Counter()
     for word, count in words.items():
         for character in word:
@@ -156,6 +160,20 @@ def count_words(
             lowered[_lower(word)] += count
         words = lowered
     return words, characters
+
+
+def _count_between_blanks(texts: Iterable[str]) -> Counter[str]:
+    """Count words; what stands between two blanks is cut once, however often it occurs."""
+    units: Counter[str] = Counter()
+    for text in texts:
+        units.update(text.split(" "))
+    text, counts = " ".join(units), list(units.values())
+    starts, ends = word_offsets(code_points(text))
+    unit = numpy.searchsorted(blank_ends(text), starts, side="right") - 1
+    words: Counter[str] = Counter()
+    for start, end, number in zip(starts.tolist(), ends.tolist(), unit.tolist(), strict=True):
+        words[text[start:end]] += counts[number]
+    return words
 
 
 def _split(text: str, splitter: str) -> tuple[IntArray, IntArray]:

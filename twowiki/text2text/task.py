@@ -118,6 +118,11 @@ class TextTask(ABC):
             if not len(store):
                 raise DataError(f"nothing to {purpose} on", field="data_dir")
 
+    @property
+    def folder(self) -> Path:
+        """The folder of encoded examples, and of the hashes of their files."""
+        return Path(self.settings.cache_dir or Path(self.settings.output_dir) / "encoded")
+
     def _encoded(self, name: str, found: Iterable[Pair]) -> FeatureStore:
         config = self.settings
         key = encoding_key(
@@ -129,9 +134,8 @@ class TextTask(ABC):
             kind=[self.codec.kind, self.codec.uses_chat],
             longest_target=config.max_target_length,
         )
-        folder = Path(config.cache_dir or Path(config.output_dir) / "encoded")
         return encode_pairs(
-            found, self.codec, folder, key,
+            found, self.codec, self.folder, key,
             longest_target=config.max_target_length, what=f"encoding {name}",
             workers=config.preprocessing_num_workers,
         )  # fmt: skip

@@ -47,7 +47,7 @@ class TwoWikiTextTask(TextTask):
         """Find the data, and read the validation questions."""
         self.sources = find_sources(self.config)
         check_selection(self.config, self.sources[1])
-        self.contents = [source.content() for source in self.sources]
+        self.contents = [source.content(self.folder) for source in self.sources]
         self.examples = list(self.sources[1].examples())
         if not self.examples:
             raise DataError("has no examples", file=self.sources[1].name, field="validation")

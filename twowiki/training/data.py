@@ -19,7 +19,7 @@ from twowiki.data.schema import DEFAULT_CONFIG, Example
 from twowiki.data.sources import read_examples
 from twowiki.data.splits import find_splits, guess_config
 from twowiki.errors import DataError, existing_file
-from twowiki.io.files import sha256_of
+from twowiki.io.stages import file_hash
 from twowiki.training.mixing import NO_MIX, Mix, check_leaks, mixed, parse_mix
 from twowiki.training.settings import MultihopSettings
 
@@ -67,9 +67,9 @@ class Source:
         files = ", ".join(self.files)
         return self.name if files == self.name else f"{self.name} ({files})"
 
-    def content(self) -> str:
-        """Return a hash of the examples."""
-        digests = [sha256_of(path) for path in self.files]
+    def content(self, folder: Path | None = None) -> str:
+        """Return a hash of the examples; the files' own hashes are kept in the folder."""
+        digests = [file_hash(path, folder) for path in self.files]
         parts = [*digests, self.split, self.config, str(self.limit)]
         if self.paragraphs:
             parts.append(f"{self.paragraphs} paragraphs, {self.copies} copies")

@@ -29,7 +29,7 @@ from twowiki.training.data import Source
 from twowiki.training.extractive import ExtractiveTask
 from twowiki.training.loop import optimizer_of
 from twowiki.training.scored_parts import present
-from twowiki.training.selection import fit_selector, measure_selection
+from twowiki.training.selection import measure_selection, stored_selector
 from twowiki.training.settings import EncoderArguments
 from twowiki.training.vocabulary import stored_relations
 
@@ -58,8 +58,9 @@ class EncoderTask(ExtractiveTask):
         else:
             self.model = start_model(self.config, relations)
         if self.model.config.select_paragraphs:
-            whole = replace(train, paragraphs=0, copies=1).examples()
-            self.model.config.selector = fit_selector(whole) or self.model.config.selector
+            whole = replace(train, paragraphs=0, copies=1)
+            weights = stored_selector(whole, self.contents[0], self.folder)
+            self.model.config.selector = weights or self.model.config.selector
         return EncoderProcessor(self.model.config, self.model.own_tokenizer(), aliases)
 
     def describe(self) -> list[str]:

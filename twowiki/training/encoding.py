@@ -117,11 +117,7 @@ class WindowEncoder(NamedTuple):
         processor = self.processor
         processor.counts.clear()
         processor.concerned.clear()
-        rows = [
-            row_of(window)
-            for number, example in enumerate(items, first)
-            for window in processor.encode(example, number)
-        ]
+        rows = [row_of(window) for window in processor.encode_all(items, first)]
         return Encoded(rows, processor.counts, processor.concerned)
 
 

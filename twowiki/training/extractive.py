@@ -78,7 +78,7 @@ class ExtractiveTask(ABC):
         self.examples = list(validation.examples())
         if not self.examples:
             raise DataError("has no examples", file=validation.name, field="validation")
-        self.contents = train.content(), validation.content()
+        self.contents = train.content(self.folder), validation.content(self.folder)
         self.processor = self.make_processor(train, saved, aliases_of(self.config.aliases_file))
         try:
             self.train, self.validation = map(self._encoded, self.sources, self.contents)

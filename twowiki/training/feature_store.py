@@ -24,8 +24,10 @@ from twowiki.models import (
     labels,
     matches,
     selection,
+    subwords,
     text,
     tokenization_baseline,
+    units,
 )
 from twowiki.models.features import MultihopProcessor, Window
 
@@ -205,7 +207,7 @@ def fingerprint(processor: MultihopProcessor, content: str) -> str:
     own = sys.modules[type(processor).__module__]
     return encoding_key(
         tokenizer,
-        (features, labels, matches, selection, text, tokenization_baseline, own),
+        (features, labels, matches, selection, subwords, text, tokenization_baseline, units, own),
         content=content,
         options=processor.options,
         aliases=processor.aliases,

@@ -20,8 +20,10 @@ from torch import Tensor
 from twowiki.data.schema import Example, config_of, parse_record
 from twowiki.errors import DataError
 from twowiki.io.files import progress
+from twowiki.io.processes import numbered_parts
 from twowiki.models.features import Window
 from twowiki.models.labels import POINTERS
+from twowiki.training.encoding import PART_ITEMS
 from twowiki.training.evaluation import decode_examples, decoding_of, score_predictions
 from twowiki.training.scored_parts import present
 
@@ -74,11 +76,9 @@ def encode(
     """
     examples = _examples(rows)
     processor = model.processor_class(model.config, model.own_tokenizer(), aliases)
-    windows = [
-        window
-        for number, example in enumerate(progress(examples, what="encoding"))
-        for window in processor.encode(example, number)
-    ]
+    windows: list[Window] = []
+    for first, part in numbered_parts(progress(examples, what="encoding"), PART_ITEMS):
+        windows += processor.encode_all(part, first)
     if not windows:
         raise DataError(f"no row can be encoded ({dict(processor.counts)})", field="rows")
     return EncodedExamples(windows, examples, processor.counts)

@@ -6,14 +6,18 @@ how many gold paragraphs are among those that are kept.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy
 
 from twowiki.data.schema import Example
+from twowiki.io.stages import key_of, run_stage
+from twowiki.models import selection as choice
 from twowiki.models.selection import (
     Hops,
     Numbers,
@@ -23,6 +27,8 @@ from twowiki.models.selection import (
     second_hop,
     select_paragraphs,
 )
+from twowiki.training.data import Source
+from twowiki.training.feature_store import code_of
 
 FITTED_EXAMPLES = 5000  # more of them change nothing: there are 25 weights
 PENALTY = 1e-3
@@ -50,6 +56,25 @@ def fit_selector(examples: Iterable[Example], penalty: float = PENALTY) -> list[
     rows = [second_hop(hops, probabilities(hops.named, first)) for hops, _ in read]
     second = _fit(numpy.concatenate(rows), labels, penalty)
     return [[round(weight, 4) for weight in weights.tolist()] for weights in (first, second)]
+
+
+def stored_selector(source: Source, content: str, folder: Path) -> list[list[float]] | None:
+    """Return the weights for a split's examples; they are fitted once for a content.
+
+    Args:
+        source: the split, with its whole examples.
+        content: a hash of its content.
+        folder: the folder of all stored splits.
+    """
+    code = code_of((sys.modules[__name__], choice))
+    key = key_of({"content": content, "code": code})
+
+    def work(_: Path) -> dict[str, Any]:
+        return {"weights": fit_selector(source.examples())}
+
+    found = run_stage(folder / f"selector-{key}", key, work, shared=True, quiet=True)
+    weights: list[list[float]] | None = found["weights"]
+    return weights
 
 
 def _sample(examples: Iterable[Example]) -> list[Example]:
