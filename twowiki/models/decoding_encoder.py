@@ -54,7 +54,7 @@ def score_records(
     scores = collect_scores(output, windows, segment_ids, config)
     if not config.chain_consistency:
         return scores
-    pointers = [output[f"{name}_logits"].float().cpu().numpy() for name in POINTERS]
+    pointers = [getattr(output, f"{name}_logits").float().cpu().numpy() for name in POINTERS]
     answer = [part.float().cpu().numpy() for part in (output.start_logits, output.end_logits)]
     relations = output.relation_logits.argmax(-1).tolist()
     return [
