@@ -73,7 +73,10 @@ def train(config: TrainingSettings) -> None:
     state, accelerator = run.state, run.accelerator
     over = is_spent(config, state, run.steps.total) or is_over(config, state)
     if not over:
-        take_steps(run)
+        try:
+            take_steps(run)
+        finally:  # whatever ends the run, a checkpoint that was begun is whole
+            run.writer.finish()
     if over and is_reported(run):
         run.show([f"the run is finished ({over}): nothing is left to do"])
     elif accelerator.is_main_process:
@@ -125,6 +128,7 @@ def take_step(run: Run, batches: Sequence[Batch], clock: CpuClock) -> Any:
 def after_step(run: Run, epoch: int, examples: int, losses: RunningLosses, clock: CpuClock) -> str:
     """Log, evaluate and save as the settings say; return the reason to stop, or nothing."""
     config, accelerator, state, steps = run.config, run.accelerator, run.state, run.steps
+    run.writer.look()
     state.step += 1
     state.examples += examples
     state.stopped = ""
@@ -160,9 +164,7 @@ def after_step(run: Run, epoch: int, examples: int, losses: RunningLosses, clock
         state.stopped = is_over(config, state) or ("the end" if last else "")
     if state.stopped or saves:
         state.losses = losses.kept()
-        checkpoints.save_checkpoint(
-            accelerator, run.model, run.save_whole, config, state, run.record
-        )
+        checkpoints.save_checkpoint(run, run.task.save)
         clock.restart()
     run.pace.resume()
     return state.stopped

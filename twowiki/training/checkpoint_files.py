@@ -63,15 +63,30 @@ def _read_json(path: Path) -> dict[str, Any]:
     return value
 
 
-def save_training_state(accelerator: Any, model: Any, folder: Path) -> None:
-    """Save optimizer, scaler and random states; of the weights only what is trained unmerged."""
+def save_random_states(accelerator: Any, folder: Path) -> None:
+    """Save scaler and random states of a process: all but the weights and the optimizer."""
+    optimizers, accelerator._optimizers = accelerator._optimizers, []
+    try:
+        accelerator.save_state(str(folder))
+    finally:
+        accelerator._optimizers = optimizers
+
+
+def save_optimizer(state: Any, folder: Path) -> None:
+    """Save an optimizer's state where the accelerator looks for it."""
+    import torch
+    from accelerate.utils import OPTIMIZER_NAME
+
+    torch.save(state, folder / f"{OPTIMIZER_NAME}.bin")
+
+
+def save_trained(plain: Any, folder: Path) -> None:
+    """Save what is trained of a model with adapters, whose folder holds only merged weights."""
     from safetensors.torch import save_file
 
     from twowiki.training.adapters import has_adapters
 
-    accelerator.save_state(str(folder))
-    plain = accelerator.unwrap_model(model, keep_torch_compile=False)
-    if accelerator.is_main_process and has_adapters(plain):
+    if has_adapters(plain):
         trained = {
             name: parameter.detach().contiguous()
             for name, parameter in plain.named_parameters()

@@ -27,8 +27,11 @@ from twowiki.training.checkpoint_files import (
     STATE_FILE,
     file_sizes,
     read_checkpoint_run,
-    save_training_state,
+    save_optimizer,
+    save_random_states,
+    save_trained,
 )
+from twowiki.training.checkpoint_writer import copy_to_memory, on_cpu
 from twowiki.training.epoch_plan import Stretch
 from twowiki.training.settings import TrainingSettings
 
@@ -108,45 +111,48 @@ class RunState:
             setattr(self, name, value)
 
 
-def save_checkpoint(
-    accelerator: Any,
-    model: Any,
-    save: SaveModel,
-    config: TrainingSettings,
-    state: RunState,
-    record: Mapping[str, Any],
-) -> Path:
+def save_checkpoint(run: Any, save: SaveModel) -> None:
     """Save a checkpoint of this step, then remove those over the limit. All processes call this.
 
+    The main process copies it into memory; `run.writer` writes it while the run goes on.
+
     Args:
-        accelerator: of the run.
-        model: as the accelerator prepared it.
+        run: a `twowiki.training.run.Run`.
         save: writes a plain model into a folder.
-        config: the run's settings.
-        state: the run's progress.
-        record: the run's id and identity, and the examples and parts of a step.
     """
+    config, state, accelerator = run.config, run.state, run.accelerator
     owned = OwnedFolder(Path(config.output_dir))
     target, aside = f"checkpoint-{state.step}", owned.path / OWN / "checkpoint"
+    run.writer.finish()
     if accelerator.is_main_process:
         owned.claim(f"{OWN}/")
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir(parents=True)
     accelerator.wait_for_everyone()
-    save_training_state(accelerator, model, aside)
+    save_random_states(accelerator, aside)
     accelerator.wait_for_everyone()
-    if accelerator.is_main_process:
-        save(accelerator.unwrap_model(model, keep_torch_compile=False), aside)
-        write_json(aside / STATE_FILE, asdict(state))
-        files = file_sizes(aside)
-        run = {**record, "step": state.step, "config": to_dict(config), "files": files}
-        write_json(aside / RUN_FILE, run)
+    if not accelerator.is_main_process:
+        return
+    plain = accelerator.unwrap_model(run.model, keep_torch_compile=False)
+    model, average = copy_to_memory(plain, run.average, run.average.average)
+    optimizer, progress = on_cpu(run.optimizer.state_dict()), asdict(state)
+    record = {**run.record, "step": state.step, "config": to_dict(config)}
+
+    def write() -> None:
+        save_optimizer(optimizer, aside)
+        save_trained(model, aside)
+        save(model, aside)
+        average.save(aside)
+        write_json(aside / STATE_FILE, progress)
+        write_json(aside / RUN_FILE, {**record, "files": file_sizes(aside)})
+
+    def place() -> None:
         owned.put(aside, target)
         if config.save_total_limit > 0:
             for old in list_checkpoints(config.output_dir)[: -config.save_total_limit]:
                 owned.discard(old.name)
-    accelerator.wait_for_everyone()
-    return owned.path / target
+
+    run.writer.start(write, place, owned.path / target)
 
 
 def save_model(

@@ -17,6 +17,7 @@ from twowiki.hub.run_record import run_id, run_of_model
 from twowiki.io.arguments import to_dict
 from twowiki.io.files import write_json
 from twowiki.training import checkpoint_files, checkpoints, run_log
+from twowiki.training.checkpoint_writer import CheckpointWriter
 from twowiki.training.checkpoints import RunState
 from twowiki.training.loop import StepCounts
 from twowiki.training.settings import TrainingSettings
@@ -48,16 +49,12 @@ class Run(NamedTuple):
     weights: int
     steps: StepCounts
     pace: run_log.Pace
+    writer: CheckpointWriter
 
     @property
     def output(self) -> Path:
         """The run's folder."""
         return Path(self.config.output_dir)
-
-    def save_whole(self, model: Any, folder: Path) -> None:
-        """Save a plain model as a checkpoint has it: with the average of its weights beside it."""
-        self.task.save(model, folder)
-        self.average.save(folder)
 
     def show(self, lines: Sequence[str]) -> None:
         """Print lines on the main process, at once."""
@@ -120,7 +117,7 @@ def start(config: TrainingSettings) -> Run:
         average.load(checkpoint)
     return Run(
         config, task, accelerator, model, optimizer, train_loader, eval_loader, learner, average,
-        state, record, weights, counts, run_log.Pace(state),
+        state, record, weights, counts, run_log.Pace(state), CheckpointWriter(),
     )  # fmt: skip
 
 
