@@ -40,9 +40,9 @@ SaveModel = Callable[[Any, Path], None]  # writes a plain model into a folder
 FREE_TO_CHANGE = frozenset(
     "output_dir overwrite_output_dir resume_from_checkpoint num_train_epochs max_steps "
     "max_cpu_minutes logging_steps save_steps save_total_limit report_to dataloader_num_workers "
-    "preprocessing_num_workers stop_at push_to_hub hub_model_id hub_private_repo cache_dir "
+    "preprocessing_num_workers decoding_num_workers stop_at push_to_hub hub_model_id cache_dir "
     "per_device_eval_batch_size ceiling_examples early_stopping_patience data_dir train_file "
-    "validation_file arc contexts mc_contexts contamination".split()
+    "validation_file hub_private_repo arc contexts mc_contexts contamination".split()
 )
 _CHECKPOINT = re.compile(r"checkpoint-\d+")
 

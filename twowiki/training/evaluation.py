@@ -10,9 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import torch
-from accelerate.utils import send_to_device
-
 from twowiki.data.schema import Example, Fact, Prediction, Triple
 from twowiki.metric.predictions import to_official_file
 from twowiki.metric.report import Report
@@ -23,7 +20,6 @@ from twowiki.models.decoding import MultihopAnswer, WindowScores, decode_windows
 from twowiki.models.decoding_encoder import decode_record, score_records
 from twowiki.models.features import Window
 from twowiki.models.oracle import baseline_oracle, encoder_oracle
-from twowiki.training.memory import in_halves
 from twowiki.training.scored_parts import present
 
 Official = dict[str, dict[str, Any]]
@@ -50,31 +46,6 @@ def decoding_of(config: Any) -> Decoding:
     if config.model_type == TwoWikiEncoderConfig.model_type:
         return Decoding(score_records, decode_record, encoder_oracle)
     return Decoding(score_windows, decode_windows, baseline_oracle)
-
-
-@torch.no_grad()
-def predict_windows(
-    model: Any, loader: Any, windows: Sequence[Window], config: Any
-) -> dict[int, WindowScores]:
-    """Score this process's share of the windows, by number; the model is in evaluation mode.
-
-    A batch that does not fit into memory is scored in halves.
-    """
-    score = decoding_of(config).score
-    device = next(model.parameters()).device
-
-    def work(batch: Any) -> list[tuple[int, WindowScores]]:
-        numbers = batch["numbers"].tolist()
-        output = model(**{name: value for name, value in batch.items() if name != "numbers"})
-        part = [windows[number] for number in numbers]
-        return list(zip(numbers, score(output, part, config), strict=True))
-
-    def collate(numbers: Sequence[int]) -> Any:
-        return send_to_device(loader.collate_fn(numbers), device)
-
-    return dict(
-        pair for batch in loader for part in in_halves(work, batch, collate) for pair in part
-    )
 
 
 def decode_examples(

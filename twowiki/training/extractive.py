@@ -25,6 +25,7 @@ from twowiki.training.feature_store import WindowStore
 from twowiki.training.loaders import StepLoader, make_loaders
 from twowiki.training.scored_parts import check_selection, present
 from twowiki.training.task import EvaluationResult
+from twowiki.training.window_scores import predict_windows
 
 
 class ExtractiveTask(ABC):
@@ -137,8 +138,8 @@ class ExtractiveTask(ABC):
 
     def predict(self, model: Any, loader: Any) -> Iterable[tuple[Any, Any]]:
         """Score this process's windows, by number."""
-        windows, config = self.validation, self.model_config
-        return evaluation.predict_windows(model, loader, windows, config).items()
+        workers = self.config.decoding_num_workers
+        return predict_windows(model, loader, self.validation, self.model_config, workers).items()
 
     def score(self, predicted: Mapping[Any, Any]) -> EvaluationResult:
         """Join the windows into answers and score them with the joint metric."""

@@ -208,6 +208,11 @@ class MultihopSettings(TrainingSettings):
         group="evaluation",
         choices=("answer", "support", "evidence"),
     )
+    decoding_num_workers: int = _evaluation(
+        0,
+        "processes that decode beside a model of windows; 1 = none; 0 = none without a GPU",
+        minimum=0,
+    )
     ceiling_examples: int = _evaluation(
         2000, "validation examples on which the ceiling is measured", minimum=0
     )
