@@ -73,9 +73,9 @@ class CheckpointWriter:
         if not done.failed:
             done.place()
             return
-        said = " ".join(str(done.failed[0]).split()) or type(done.failed[0]).__name__
+        reason = " ".join(str(done.failed[0]).split()) or type(done.failed[0]).__name__
         raise DataError(
-            f"could not be written ({said})",
+            f"could not be written ({reason})",
             file=done.target,
             remedy="Make room, and go on from the last one with --resume_from_checkpoint auto",
         ) from done.failed[0]
