@@ -23,10 +23,10 @@ from twowiki.training.memory import in_halves
 
 MOST = 8  # more processes than this decode faster than any model reads
 Output = dict[str, Any]  # tensors, or arrays for another process
-Scored = list[tuple[int, WindowScores]]
+NumberedScores = list[tuple[int, WindowScores]]
 
 
-class Part(NamedTuple):
+class BatchOutput(NamedTuple):
     """What a model made of a batch: the numbers of its windows, its output, and the windows."""
 
     numbers: list[int]
@@ -44,7 +44,7 @@ class PartScorer:
 
     config: Any
 
-    def __call__(self, part: Part) -> Scored:
+    def __call__(self, part: BatchOutput) -> NumberedScores:
         """Return the scores of a part's windows, by number."""
         tensors: dict[str, Any] = {
             name: torch.as_tensor(values) for name, values in part.output.items()
@@ -80,20 +80,20 @@ def predict_windows(
     device = next(model.parameters()).device
     count = decoding_processes(workers, device)
 
-    def work(batch: Any) -> Part:
+    def work(batch: Any) -> BatchOutput:
         numbers = batch["numbers"].tolist()
         output = model(**{name: value for name, value in batch.items() if name != "numbers"})
         kept: Output = {k: one for k, one in output.items() if isinstance(one, torch.Tensor)}
         if count > 1:  # arrays are copied to a process, tensors would be shared
             kept = {name: one.float().cpu().numpy() for name, one in kept.items()}
-        return Part(numbers, kept, [windows[number] for number in numbers])
+        return BatchOutput(numbers, kept, [windows[number] for number in numbers])
 
     def collate(numbers: Sequence[int]) -> Any:
         return send_to_device(loader.collate_fn(numbers), device)
 
-    def parts() -> Iterator[Part]:
+    def parts() -> Iterator[BatchOutput]:
         for batch in loader:
             yield from in_halves(work, batch, collate)
 
-    score: Callable[[Part], Scored] = PartScorer(config)
+    score: Callable[[BatchOutput], NumberedScores] = PartScorer(config)
     return dict(pair for found in map_parts(score, parts(), count) for pair in found)
