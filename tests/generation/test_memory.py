@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tests.generation.dumps import make
-from twowiki.generation import contexts, depth, ranking
+from twowiki.generation import depth, distractors, ranking
 from twowiki.generation.contexts import Contexts
 from twowiki.generation.samples import GeneratedSample, Provenance
 from twowiki.generation.settings import Resources
@@ -83,9 +83,9 @@ def test_stages_read_some_at_a_time_and_give_the_same(
 ):
     make(WORLD_DUMPS, tmp_path / "one", limit_per_type=20, hops=3, seed="7")
     most: list[int] = []
-    write_inputs, starts = contexts.write_inputs, depth._STARTS_AT_ONCE
+    write_inputs, starts = distractors.write_inputs, depth._STARTS_AT_ONCE
 
-    def counted(chosen: contexts.Numbered, *given: object, **named: object) -> None:
+    def counted(chosen: distractors.Numbered, *given: object, **named: object) -> None:
         most.append(len(chosen))
         write_inputs(chosen, *given, **named)  # type: ignore[arg-type]
 

@@ -25,8 +25,9 @@ from twowiki.generation.balancing import (
     dropped_for_balance,
     signs_of,
 )
-from twowiki.generation.contexts import SAMPLES_AT_ONCE, Contexts, write_inputs
+from twowiki.generation.contexts import Contexts
 from twowiki.generation.depth import Chain, deep_samples, entities_of, find_deep_chains
+from twowiki.generation.distractors import SAMPLES_AT_ONCE, write_inputs
 from twowiki.generation.drawing import Drawing
 from twowiki.generation.entities import Entities
 from twowiki.generation.listed import Candidates, entities_of_lists, find_listed, listed_samples
