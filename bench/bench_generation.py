@@ -4,7 +4,8 @@
   python bench/bench_generation.py --full          runs of 30,000 and 300,000, queries on 30 copies
   python bench/bench_generation.py --part ingest   one part
   python bench/bench_generation.py --dump-size 3000000   stage by stage, and a whole dump computed
-  python bench/bench_generation.py --buckets 1,16,64     the queries in so many buckets
+  python bench/bench_generation.py --buckets 1,8,64      the queries in so many buckets
+  python bench/bench_generation.py --part scan     a scan of the compacted claims against one file
 
 Ratios are measured side by side in one run, as medians, in CPU seconds with those of children.
 Memory is the peak of the whole process tree. Nothing is kept.
@@ -28,14 +29,17 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from made_up_wikidata import MadeUp, full_entity
 
+from twowiki.generation import compaction
 from twowiki.generation.engines import DuckDBEngine
 from twowiki.generation.queries import (
     PARTITIONED,
+    ROWS_PER_BUCKET,
     SELECT,
     bucket_count,
     cell_count,
@@ -47,7 +51,7 @@ from twowiki.generation.queries import (
     write_dates,
     write_rules,
 )
-from twowiki.generation.tables import count_rows, parquet_files
+from twowiki.generation.tables import TABLES, count_rows, parquet_files, write_part
 from twowiki.generation.wikidata import parse_lines
 
 
@@ -245,30 +249,30 @@ def stage_costs(entities: int, samples: int, folder: Path, memory: str) -> Stage
 
 
 def bench_dump(claims: int, scratch: Path, memory: str) -> None:
-    """Print what the stages cost for two sizes, and what follows for a whole dump."""
+    """Print what the stages cost for three sizes, and what follows for a whole dump."""
     needed = claims * BYTES_A_CLAIM
     free = shutil.disk_usage(scratch).free
     print(f"disk needed: some {needed / 1e9:.1f} GB, free: {free / 1e9:.1f} GB", flush=True)
     if needed > free:
         sys.exit("the disk is too small: set TMPDIR to a larger one, or a smaller --dump-size")
-    small, large = (
-        stage_costs(
-            round(n / CLAIMS_AN_ENTITY), max(80, min(190_000, n // 150)), scratch / str(n), memory
+    runs = []
+    for size in (claims // 10, claims // 3, claims):
+        samples = max(80, min(190_000, size // 150))
+        runs.append(
+            stage_costs(round(size / CLAIMS_AN_ENTITY), samples, scratch / str(size), memory)
         )
-        for n in (claims // 10, claims)
-    )
-    print("sizes: " + ", ".join(f"{size:,.0f} {name}" for name, size in large.sizes.items()))
+        print_sizes(runs[-1], memory)
+    small, large = runs[0], runs[-1]
     print("stage        CPU s  wall s  peak GB  disk GB  whole dump: CPU h  disk GB")
     whole_cpu = whole_disk = 0.0
     for stage in STAGES:
         name = GROWS_WITH.get(stage, "claims")
-        ratio = WHOLE[name] / large.sizes[name]
         cpu = at_whole(small.sizes[name], small.cpu[stage], large.sizes[name], large.cpu[stage],
                        WHOLE[name])  # fmt: skip
         if stage == "wikidata":  # made-up entities are small: the bytes of real ones count
             cpu = WHOLE["bytes"] / entity_bytes_a_second() + WHOLE["bytes"] / UNPACKED_A_SECOND
-        ratio = WHOLE["samples"] / large.sizes["samples"] if stage == "contexts" else ratio
-        disk = large.disk[stage] * ratio
+        of = "samples" if stage == "contexts" else name
+        disk = large.disk[stage] * WHOLE[of] / large.sizes[of]
         whole_cpu, whole_disk = whole_cpu + cpu, whole_disk + disk
         print(
             f"{stage:11}{large.cpu[stage]:7.1f}{large.wall[stage]:8.1f}{large.memory[stage]:9.2f}"
@@ -278,18 +282,31 @@ def bench_dump(claims: int, scratch: Path, memory: str) -> None:
         f"whole dump, computed: {whole_cpu / 3600:.1f} CPU h, {whole_disk:.0f} GB beside the dumps"
     )
     print(
-        "formula: a + b * size, a line through both runs, where size is "
+        "formula: a + b * size, a line through the smallest and the largest run, where size is "
         + ", ".join(f"{size:.1e} {name}" for name, size in WHOLE.items())
         + "; wikidata is bytes / what a second reads of entities of real size and unpacks of gzip; "
         "contexts compares every question with every page; disk is in proportion to the size"
     )
     of_claims = ("select", "ground", "candidates")
     a_claim = [
-        sum(costs.cpu[stage] for stage in of_claims) / costs.sizes["claims"] * 1e6
-        for costs in (small, large)
+        sum(costs.cpu[stage] for stage in of_claims) / costs.sizes["claims"] * 1e6 for costs in runs
     ]
-    print(f"CPU a claim from {of_claims[0]} to {of_claims[-1]}: {a_claim[0]:.1f} and "
-          f"{a_claim[1]:.1f} microseconds")  # fmt: skip
+    slope = (a_claim[-1] * large.sizes["claims"] - a_claim[0] * small.sizes["claims"]) / (
+        large.sizes["claims"] - small.sizes["claims"]
+    )
+    print(
+        f"CPU a claim from {of_claims[0]} to {of_claims[-1]}: "
+        + ", ".join(f"{one:.1f}" for one in a_claim)
+        + f" microseconds; {slope:.1f} by the line, beside what does not grow"
+    )
+
+
+def print_sizes(costs: StageCosts, memory: str) -> None:
+    sizes = ", ".join(f"{size:,.0f} {name}" for name, size in costs.sizes.items()
+                      if name != "comparisons")  # fmt: skip
+    peaks = ", ".join(f"{stage} {costs.memory[stage]:.2f}" for stage in STAGES)
+    print(f"run: {sizes}, --memory {memory}: {sum(costs.cpu.values()):.0f} CPU s")
+    print(f"  peak GB of all processes together: {peaks}", flush=True)
 
 
 def entity_bytes_a_second() -> float:
@@ -347,18 +364,72 @@ def bench_shifted(
                 )
     shutil.rmtree(folder / "one")
     claims = count_rows(folder / "many" / "claims")
+    costs: dict[int, float] = {}
     for number in bucket_counts:
         command = [
             sys.executable, __file__, "--part", "queries", "--folder", str(folder), "--memory",
             memory, "--buckets", number,
         ]  # fmt: skip
         seconds, cpu, peak = measure(command)
+        if number != "auto":
+            costs[int(number)] = cpu
         print(
             f"queries: {copies} copies, {claims:,} claims, buckets {number}: {seconds:.0f} s, "
             f"{cpu:.1f} CPU s, {cpu / claims * 1e6:.1f} microseconds a claim, peak {peak:.2f} GB",
             flush=True,
         )
+    if len(costs) > 1:
+        print_bucket_cost(costs, claims)
     shutil.rmtree(folder)
+
+
+def print_bucket_cost(costs: dict[int, float], claims: int) -> None:
+    """Print what a bucket costs beside its rows: the line from few buckets to many."""
+    ordered = sorted(costs)
+    few, many = (ordered[1], ordered[-1]) if len(ordered) > 2 else (ordered[0], ordered[-1])
+    bucket = (costs[many] - costs[few]) / (many - few)
+    rows = (costs[few] - few * bucket) / claims
+    share = bucket / (rows * ROWS_PER_BUCKET)
+    print(
+        f"a bucket costs {bucket:.3f} CPU s beside its rows, {rows * 1e6:.1f} microseconds each: "
+        f"{100 * share:.1f}% of a bucket of {ROWS_PER_BUCKET:,} rows"
+    )
+
+
+def bench_scan(folder: Path, rows: int = 3_000_000, parts: int = 600) -> None:
+    """Print the CPU seconds of a scan of claims in parts, in compacted files and in one file."""
+    rng = np.random.default_rng(1)
+    for number in range(parts):
+        size = rows // parts
+        table = pa.table({
+            "s": np.sort(rng.integers(1, 10**8, size)), "p": rng.integers(1, 30, size),
+            "o": rng.integers(1, 10**8, size), "best": np.ones(size, np.int64),
+            "stmt_id": [f"Q{n}$x" for n in rng.integers(1, 10**8, size)],
+            "ended": np.zeros(size, np.int64),
+        }).cast(TABLES["claims"])  # fmt: skip
+        for place in ("parts", "files"):
+            write_part(folder / place / "claims", f"part-{number:05d}", table)
+    compaction.FILE_BYTES = 8 << 20
+    compaction.compact(folder / "files", ["claims"], workers=1)
+    whole = pa.concat_tables(pq.read_table(path) for path in parquet_files(folder / "parts"))
+    write_part(folder / "one" / "claims", "part", whole.sort_by("s"))
+    engine = DuckDBEngine(folder / "scratch", threads=1)
+    text = "SELECT p, COUNT(*) AS n, MAX(s) AS s FROM claims GROUP BY p ORDER BY p"
+    places = ("one", "files", "parts")
+    cpu: dict[str, list[float]] = {place: [] for place in places}
+    for _ in range(7):
+        for place in places:
+            start = time.process_time()
+            engine.sql(text, {"claims": folder / place / "claims"}, folder / "out")
+            cpu[place].append(time.process_time() - start)
+    engine.close()
+    best = {place: statistics.median(values) for place, values in cpu.items()}
+    for place in places:
+        number = len(parquet_files(folder / place))
+        print(
+            f"scan of {rows:,} claims in {number:4} files: {best[place]:.3f} CPU s, "
+            f"{best[place] / best['one']:.2f} of one file"
+        )
 
 
 def run_sampling_queries(folder: Path, memory: str, bucket_number: str) -> None:
@@ -388,7 +459,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--full", action="store_true", help="the sizes of the paper's scale")
-    parser.add_argument("--part", choices=("ingest", "runs", "shifted", "queries"))
+    parser.add_argument("--part", choices=("ingest", "runs", "shifted", "queries", "scan"))
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--memory", default="2GB", help="DuckDB's limit for the shifted copies")
     parser.add_argument("--dump-size", type=int, metavar="CLAIMS", help="of the larger of two runs")
@@ -404,6 +475,9 @@ def main() -> None:
             return
         if args.buckets:
             bench_shifted(30_000, 3, scratch / "shifted", args.memory, args.buckets.split(","))
+            return
+        if args.part == "scan":
+            bench_scan(scratch)
             return
         if args.part in (None, "ingest"):
             bench_ingest()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,8 +17,10 @@ from twowiki.errors import DataError
 from twowiki.generation import disk
 from twowiki.generation.disk import bytes_of, needed_for, needed_for_dump
 from twowiki.generation.engines import DuckDBEngine
+from twowiki.generation.run_comparison import compare_runs
 
-WORLD = Path(__file__).parents[1] / "data" / "world"
+ROOT = Path(__file__).parents[2]
+WORLD = ROOT / "tests" / "data" / "world"
 WORLD_DUMPS = (WORLD / "wikidata.json", WORLD / "paragraphs.jsonl")
 
 
@@ -61,3 +66,24 @@ def test_a_full_disk_is_one_sentence(tmp_path: Path, words: str):
     with pytest.raises(DataError, match="the disk is full in the step 'old'.*what is finished"):
         engine.sql("SELECT 1", {}, tmp_path / "old")
     assert (tmp_path / "old").is_dir()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit of a file's size")
+def test_a_disk_that_is_full_at_any_stage_loses_nothing(tmp_path: Path):
+    sizes = ["1500", "4000", "9000", "100000", "400000"]
+    command = [sys.executable, "-m", "tests.generation.stops", "full", str(tmp_path), *sizes]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
+    *full, last = json.loads(done.stdout)["runs"]
+    for run in full:
+        sentence = run["errors"].splitlines()[-1]
+        assert run["code"] == 2
+        assert "File too large" in sentence or "the disk is full in the step" in sentence, run
+        assert "Make room" in sentence
+        assert run["errors"].count("File too large") <= 1
+    assert last["code"] == 0
+    stages = [run["finished"] for run in full]
+    assert stages == sorted(stages)
+    assert len(set(stages)) > 2
+    verdicts = list(compare_runs(tmp_path / "whole", tmp_path / "stopped"))
+    assert [verdict for verdict in verdicts if not verdict.equal] == []

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import bz2
 import json
 import re
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.generation.dumps import make
+from twowiki.errors import DataError
 from twowiki.generation import compaction, queries
 from twowiki.generation.queries import tables_in
 from twowiki.generation.run_comparison import compare_runs
@@ -63,6 +67,46 @@ def test_spark_names_the_places_of_bad_lines(tmp_path: Path, monkeypatch: pytest
     assert [one["line"] for one in plain] == [4, len(lines)]
     assert [one["begins"] for one in found] == ['{"title": "Brøken', "[1, 2]"]
     assert all(one["file"].endswith("paragraphs.jsonl") for one in found)
+
+
+def test_the_tasks_of_spark_read_xml_and_parquet(tmp_path: Path):
+    """Whatever splits the files are cut into; what is cut short is seen."""
+    pytest.importorskip("pyspark", reason="PySpark is not installed")
+    from twowiki.generation.dump_reader import LEFT_OUT, PARAGRAPH_TABLES, ingest
+    from twowiki.generation.engines import SparkEngine, ingest_on_spark
+
+    def element(number: int) -> str:
+        title = "" if number == 50 else f"<title>Øru {number}</title>"
+        text = f"'''Oru {number}''' is a [[lake]].\nIt has {number} &lt;b&gt;isles&lt;/b&gt;."
+        return f"<page>{title}<ns>0</ns><id>{number}</id>\n<text>{text}</text></page>\n"
+
+    plain = f"<mediawiki>\n{''.join(map(element, range(1, 120)))}</mediawiki>\n".encode()
+    files = {"xml": [tmp_path / "1.xml", tmp_path / "2.xml.bz2"], "parquet": [tmp_path / "3"]}
+    files["xml"][0].write_bytes(plain)
+    files["xml"][1].write_bytes(bz2.compress(plain))
+    lines = WORLD_DUMPS[1].read_text("utf-8").splitlines()
+    rows = pa.Table.from_pylist([json.loads(line) for line in lines])
+    pq.write_table(rows, files["parquet"][0], row_group_size=10)
+    small = {"spark.sql.files.maxPartitionBytes": "2000", "spark.sql.files.openCostInBytes": "0"}
+    engine = SparkEngine(tmp_path / "scratch", settings=small)
+    try:
+        for kind, paths in files.items():
+            counts = ingest_on_spark(engine.session, paths, kind, tmp_path / kind)
+            assert counts == ingest(paths, kind, tmp_path / "plain" / kind, workers=1)
+            for name in PARAGRAPH_TABLES:
+                one, two = (digest_rows(at / kind / name) for at in (tmp_path, tmp_path / "plain"))
+                assert one == two, (kind, name)
+        cut = tmp_path / "cut.xml"
+        cut.write_bytes(plain[:-400])
+        with pytest.raises(DataError, match="cut.xml.*truncated"):
+            ingest_on_spark(engine.session, [cut], "xml", tmp_path / "cut")
+    finally:
+        engine.close()
+    tasks = {path.stem[:10] for path in (tmp_path / "xml" / "pages").glob("part-0*")}
+    assert len(tasks) > 5
+    left = [json.loads(line) for line in (tmp_path / "xml" / LEFT_OUT).read_text().splitlines()]
+    assert [one["begins"].partition("\n")[0] for one in left] == ["<page><ns>0</ns><id>50</id>"] * 2
+    assert {Path(one["file"]).name for one in left} == {"1.xml", "2.xml.bz2"}
 
 
 def test_spark_chooses_the_partitions(tmp_path: Path):

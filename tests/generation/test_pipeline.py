@@ -1,11 +1,8 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -206,31 +203,19 @@ def test_workers_change_nothing(tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path):
-    whole = tmp_path / "whole"
-    make(WORLD_DUMPS, whole, limit_per_type=15)
-    killed = tmp_path / "killed" / "out"
-    command = [
-        sys.executable, "-m", "twowiki", "generate", "--wikidata", str(WORLD_DUMPS[0]),
-        "--paragraphs", str(WORLD_DUMPS[1]), "--out", str(killed), "--limit-per-type", "15",
-        "--workers", "1",
-    ]  # fmt: skip
-    kills = 0
-    for done in range(9):
-        # Kill inside the stage after `done` finished ones, then let the next loop go on.
-        run = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        while (
-            run.poll() is None and len(list(killed.glob("work/.twowiki/*/_manifest.json"))) < done
-        ):
-            time.sleep(0.005)
-        time.sleep(0.03 if done % 2 else 0.0)
-        if run.poll() is None:
-            os.kill(run.pid, signal.SIGKILL)
-            kills += 1
-        run.wait()
-    assert kills >= 5
-    subprocess.run(command, check=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    assert main(["verify", str(whole / "out"), str(killed)]) == 0
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot fork")
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_run_killed_in_every_stage_goes_on_to_the_same_bytes(tmp_path: Path, seed: int):
+    command = [sys.executable, "-m", "tests.generation.stops", "kills", str(tmp_path), str(seed)]
+    root = Path(__file__).parents[2]
+    done = subprocess.run([*command, "2"], check=True, capture_output=True, text=True, cwd=root)
+    found = json.loads(done.stdout)
+    assert found["code"] == 0, found["errors"]
+    assert sum(found["kills"].values()) >= 8
+    assert sum(kills > 0 for kills in found["kills"].values()) >= 6
+    assert main(["verify", str(tmp_path / "whole"), str(tmp_path / "stopped")]) == 0
+    stages = tmp_path / "stopped" / "work" / ".twowiki"
+    assert not [path for path in stages.rglob("*") if path.name.startswith((".ranking", ".spool"))]
 
 
 def test_a_second_run_does_nothing_again(drawn: Path):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import re
+import sys
 from hashlib import md5
 from pathlib import Path
 
@@ -10,7 +13,7 @@ import pytest
 
 from tests.generation.dumps import make
 from twowiki.errors import DataError
-from twowiki.generation import queries
+from twowiki.generation import engines, queries
 from twowiki.generation.engines import DuckDBEngine, query, spark_settings
 from twowiki.generation.queries import COMPARISONS, Tables, write_rules
 from twowiki.generation.tables import count_rows, digest_rows, read_rows, table_of, write_part
@@ -77,7 +80,7 @@ def test_the_rows_that_are_read_do_not_grow_with_the_buckets(
     monkeypatch.setattr(DuckDBEngine, "sql", counted)
     digests = {}
     for size, rows in (("one", 2_000_000), ("many", 25)):
-        monkeypatch.setattr(queries, "_ROWS_PER_BUCKET", rows)
+        monkeypatch.setattr(queries, "ROWS_PER_BUCKET", rows)
         counts[size] = {}
         dumps = (WORLD / "wikidata.json", WORLD / "paragraphs.jsonl")
         make(dumps, tmp_path / size, limit_per_type=20)
@@ -104,3 +107,32 @@ def test_settings_of_spark_are_pairs() -> None:
     for text in ("spark.executor.cores", "executor.cores=4", ""):
         with pytest.raises(DataError, match="--spark-conf"):
             spark_settings([text])
+
+
+def test_a_long_query_shows_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(engines, "_SHOWN_EVERY", 0.01)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    engine = DuckDBEngine(tmp_path / "scratch", threads=1)
+    text = "SELECT i, md5(CAST(i AS STRING)) AS m FROM range(0, 500000) a(i) ORDER BY m"
+    engine.sql(text, {}, tmp_path / "long")
+    engine.close()
+    shown = [int(percent) for percent in re.findall(r"long: +(\d+)%\|", terminal.getvalue())]
+    assert shown == sorted(shown)
+    assert any(0 < percent <= 100 for percent in shown)
+    assert re.search(r"<\d\d:\d\d", terminal.getvalue())  # the time left
+
+
+@pytest.mark.parametrize(
+    ("memory", "limit"), [("4GB", 3338), ("2 GiB", 1548), ("1GB", 476), ("300MB", 143)]
+)
+def test_duckdb_leaves_memory_to_python(tmp_path: Path, memory: str, limit: int):
+    engine = DuckDBEngine(tmp_path / "scratch", memory=memory)
+    found = engine.connection.execute("SELECT current_setting('memory_limit')").fetchone()
+    engine.close()
+    number, unit = found[0].split()
+    assert round(float(number) * (1024 if unit == "GiB" else 1)) == pytest.approx(limit, rel=0.02)

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.generation.dumps import FEMALE, HUMAN, MALE, Dumps, make, samples_of
 from twowiki.data.relations import FIRST_RELATIONS, RULES, SECOND_RELATIONS, START_TYPES, P
-from twowiki.generation.ranking import rank
+from twowiki.generation import ranking
+from twowiki.generation.ranking import FAR, rank, write_nearest
 from twowiki.generation.report import lacking_types
 from twowiki.generation.samples import QuestionInContext
 from twowiki.generation.splits import assign_splits, chains_of, paper_splits
@@ -23,6 +26,7 @@ from twowiki.generation.templates import (
     fill,
     inference_forms,
 )
+from twowiki.io.processes import map_parts
 
 # ---- rules
 
@@ -84,25 +88,40 @@ def test_unstated_rules_go_by_default(tmp_path: Path):
 # ---- ranking
 
 
-def test_a_small_collection_still_ranks():
-    texts = [" oru is a lake ", " nothing here "]
-    assert list(rank([" where is oru "], lambda: [([5, 3], texts)], keep=2)) == [[5, 3]]
+def ranked(questions: list[str], linked: Path, keep: int) -> list[list[int]]:
+    return [row.tolist() for batch in rank(questions, linked, keep=keep) for row in batch]
 
 
-def test_ranks_do_not_depend_on_shards():
+def write_pages(folder: Path, ids: list[int], texts: list[str], group: int) -> Path:
+    folder.mkdir()
+    table = pa.table({"qid": ids, "norm": texts})
+    pq.write_table(table, folder / "part-00000.parquet", row_group_size=group)
+    return folder
+
+
+def test_a_small_collection_still_ranks(tmp_path: Path):
+    linked = write_pages(tmp_path / "linked", [5, 3], [" oru is a lake ", " nothing here "], 2)
+    assert ranked([" where is oru "], linked, 2) == [[5, 3]]
+    assert ranked([" where is oru "], linked, 3) == [[5, 3, -1]]
+    assert ranked([], linked, 3) == []
+
+
+def test_ranks_do_not_depend_on_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     texts = [f" word{number % 7} word{number % 5} film{number % 3} " for number in range(60)]
     ids = list(range(100, 160))
     questions = [" which film1 word3 ", " word2 word4 ", " of the "]
-
-    def dealt(size: int) -> Iterator[tuple[list[int], list[str]]]:
-        for first in range(0, 60, size):
-            yield ids[first : first + size], texts[first : first + size]
-
-    whole = list(rank(questions, lambda: dealt(60), keep=9))
+    whole = ranked(questions, write_pages(tmp_path / "60", ids, texts, 60), 9)
     assert all(len(found) == 9 for found in whole)
-    for size in (7, 20):
-        assert list(rank(questions, lambda size=size: dealt(size), keep=9)) == whole
-    assert list(rank(questions, lambda: dealt(7), keep=9, workers=2)) == whole
+    for group, shard, piece in ((7, 100, 3), (20, 6, 4), (60, 1, 1)):
+        monkeypatch.setattr(ranking, "_SHARD", shard)
+        monkeypatch.setattr(ranking, "_PIECE", piece)
+        linked = write_pages(tmp_path / f"{group}-{shard}", ids, texts, group)
+        assert ranked(questions, linked, 9) == whole
+    nearest = tmp_path / "nearest"
+    write_nearest(questions, linked, nearest, run=lambda work, parts: map_parts(work, parts, 2))
+    rows = np.fromfile(nearest, dtype=np.int64).reshape(len(questions), FAR)
+    assert rows[:, :9].tolist() == whole
+    assert (rows[:, 60:] == -1).all()
 
 
 # ---- splits

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FILE_BYTES = 256 << 20  # of data, before compression
 MOST_PARTS = 100  # of a table that is left as it is
+_COPIES = 4  # of a file's data, in a process that sorts it
 _ASIDE, _READY = ".sorted", "ready"
 
 
@@ -34,17 +35,20 @@ class _File(NamedTuple):
     name: str
 
 
-def compact(folder: Path, names: Iterable[str], *, workers: int) -> None:
+def compact(folder: Path, names: Iterable[str], *, workers: int, memory: int = 2 << 30) -> None:
     """Replace the parts of large tables by a few sorted files, when all parts are there.
 
     Args:
         folder: the stage's folder.
         names: the tables.
         workers: processes that sort; each needs three times the data of a file in memory.
+        memory: bytes that they may hold; files are smaller, and processes fewer, where it is small.
     """
+    size = min(FILE_BYTES, memory // (2 * _COPIES))
+    workers = max(1, min(workers, memory // (_COPIES * size)))
     aside = folder / _ASIDE
     if not (aside / _READY).exists():
-        todo = [file for name in names for file in _files_of(folder, name)]
+        todo = [file for name in names for file in _files_of(folder, name, size)]
         if not todo:
             return
         for _ in map_parts(_write, [file for file in todo if not _is_written(file)], workers):
@@ -80,7 +84,7 @@ def _replace(table: Path, files: Path) -> None:
     files.replace(table)
 
 
-def _files_of(folder: Path, name: str) -> Iterator[_File]:
+def _files_of(folder: Path, name: str, most: int) -> Iterator[_File]:
     """Deal a table's parts to files, in order; none for a table of few parts."""
     parts = parquet_files(folder / name)
     if len(parts) <= MOST_PARTS:
@@ -90,7 +94,7 @@ def _files_of(folder: Path, name: str) -> Iterator[_File]:
     for part in parts:
         taken.append(str(part))
         size += _data_bytes(part)
-        if size >= FILE_BYTES:
+        if size >= most:
             yield _File(tuple(taken), str(folder / _ASIDE / name), f"sorted-{number:05d}")
             taken, size, number = [], 0, number + 1
     if taken:

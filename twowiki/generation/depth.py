@@ -8,10 +8,12 @@ that no hop can be left out.
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+import heapq
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from twowiki.data.relations import RELATIONS, SECOND_RELATIONS, P
 from twowiki.generation.dates import DATE_BASE
@@ -25,45 +27,65 @@ from twowiki.generation.samples import (
     Wording,
     render_question,
 )
-from twowiki.generation.tables import read_rows
+from twowiki.generation.spool import RecordStore
+from twowiki.generation.tables import buckets_of, count_rows, iter_rows, rows_by
 from twowiki.generation.templates import Form, chain_forms, fill, phrases_of
 from twowiki.generation.text import normalize
 
+_STARTS_AT_ONCE = 200_000
 _TRIES = 40  # chains that are looked at for each one that is wanted
 Chain = list[Grounded]
 
 
-def find_deep_chains(grounded: Path, hops: int, most: int, seed: str) -> dict[int, list[Chain]]:
-    """Return chains of 3 to `hops` steps, some more of each length than are wanted."""
-    facts: dict[int, list[Grounded]] = defaultdict(list)
-    for row in read_rows(grounded):
-        if row["n_values"] == 1:
-            relation = RELATIONS[row["p"]]
-            facts[row["s"]].append(
-                Grounded(row["s"], relation, row["o"], row["norm"], row["says"], row["sent_id"],
-                         row["stmt_id"])
-            )  # fmt: skip
-    starts = [fact for rows in facts.values() for fact in rows if phrases_of(fact.relation)]
-    return {length: list(_chains(starts, facts, length, most, seed))
+def find_deep_chains(
+    grounded: Path, hops: int, most: int, seed: str, folder: Path
+) -> dict[int, list[Chain]]:
+    """Return chains of 3 to `hops` steps, some more of each length than are wanted.
+
+    The facts are in a file of `folder` meanwhile.
+    """
+    buckets = [rows_by(bucket, "s") for bucket in buckets_of(grounded).values()]
+    rows = heapq.merge(*buckets or [rows_by(grounded, "s")], key=itemgetter(0))
+    facts = RecordStore(folder, ((subject, list(_facts(group))) for subject, group in rows))
+    return {length: list(_chains(grounded, facts, length, most, seed))
             for length in range(3, hops + 1)}  # fmt: skip
 
 
+def _facts(rows: Iterable[Mapping[str, Any]]) -> Iterator[Grounded]:
+    """Yield the facts whose relation has one value."""
+    for row in rows:
+        if row["n_values"] == 1:
+            yield Grounded(
+                row["s"], RELATIONS[row["p"]], row["o"], row["norm"], row["says"], row["sent_id"],
+                row["stmt_id"],
+            )  # fmt: skip
+
+
+def _starts(grounded: Path, length: int, seed: str) -> Iterator[Grounded]:
+    """Yield the facts that a chain may start with, in the order of the draw, a share at a time."""
+    shares = max(1, count_rows(grounded) // _STARTS_AT_ONCE)
+    for share in range(shares):
+        drawn = (
+            (_draw(seed, length, [fact]), fact)
+            for fact in _facts(iter_rows(grounded))
+            if phrases_of(fact.relation)
+        )
+        own = [one for one in drawn if int(one[0][:8], 16) * shares >> 32 == share]
+        yield from (fact for _, fact in sorted(own))
+
+
 def _chains(
-    starts: Sequence[Grounded],
-    facts: Mapping[int, list[Grounded]],
-    length: int,
-    most: int,
-    seed: str,
+    grounded: Path, facts: RecordStore[list[Grounded]], length: int, most: int, seed: str
 ) -> Iterator[Chain]:
     found = 0
-    for start in sorted(starts, key=lambda fact: _draw(seed, length, [fact])):
+    for start in _starts(grounded, length, seed):
         chain: Chain = [start]
         passed = {start.subject, start.object}
         while len(chain) < length:
             last = len(chain) == length - 1
             nexts = [
                 fact
-                for fact in facts.get(chain[-1].object, ())
+                for fact in facts.get(chain[-1].object) or ()
                 if fact.object not in passed
                 and (fact.relation in SECOND_RELATIONS if last else bool(phrases_of(fact.relation)))
             ]

@@ -10,8 +10,9 @@ any time what was released is balanced, so that a limit keeps it so.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -22,6 +23,7 @@ from twowiki.generation.entities import Entities
 from twowiki.generation.profiles import TypeProfile, is_bracketed, relations_of
 from twowiki.generation.samples import Candidate, GeneratedSample
 from twowiki.generation.shortcuts import TWO_WAY
+from twowiki.generation.spool import Spool, Waiting
 
 _BALANCED = ("film year", "birth year", "same demonym", "shared surname", "first named")
 _SLACK = 1  # right answers that a shortcut may be ahead, and one more for every 50 answers
@@ -44,6 +46,7 @@ class Drawing:
         yes_share: the share of yes among yes/no answers; None does not balance them.
         balanced: whether no shortcut may be right, or wrong, too often.
         profile: the shares to match; None takes the samples as they come.
+        folder: where samples wait for others.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class Drawing:
         question_type: str,
         entities: Entities,
         *,
+        folder: Path,
         most: int | None,
         yes_share: float | None,
         balanced: bool,
@@ -58,10 +62,13 @@ class Drawing:
     ) -> None:
         if profile is not None and yes_share is not None:
             yes_share = profile.yes
-        self._yes_no = _YesNoBalancer(yes_share)
+        spool: Spool[Drawn] = Spool(folder)
+        self._yes_no = _YesNoBalancer(yes_share, spool)
         two_way = balanced and question_type in TWO_WAY
-        self._shortcuts = _ShortcutBalancer(entities, yes_share) if two_way else None
-        self._quota = None if profile is None or most is None else _Quota(profile, most)
+        self._shortcuts = _ShortcutBalancer(entities, yes_share, spool) if two_way else None
+        self._quota = None
+        if profile is not None and most is not None:
+            self._quota = _Quota(profile, most, spool)
 
     def release(self, drawn: Drawn) -> Iterator[GeneratedSample]:
         """Add a sample; return the samples that are released now."""
@@ -87,9 +94,9 @@ class Drawing:
 class _YesNoBalancer:
     """Releases yes and no in turn, by their share; the more frequent one waits for the other."""
 
-    def __init__(self, yes_share: float | None) -> None:
+    def __init__(self, yes_share: float | None, spool: Spool[Drawn]) -> None:
         self._share = yes_share
-        self._queues: dict[str, deque[Drawn]] = {"yes": deque(), "no": deque()}
+        self._queues = {"yes": Waiting(spool), "no": Waiting(spool)}
         self._released = {"yes": 0, "no": 0}
 
     def release(self, drawn: Drawn) -> Iterator[Drawn]:
@@ -114,17 +121,17 @@ class _YesNoBalancer:
 class _ShortcutBalancer:
     """Releases a sample when no shortcut gets too far ahead among the samples of its relations."""
 
-    def __init__(self, entities: Entities, yes_share: float | None) -> None:
-        self._entities = entities
+    def __init__(self, entities: Entities, yes_share: float | None, spool: Spool[Drawn]) -> None:
+        self._entities, self._spool = entities, spool
         self._even = yes_share in (None, 0.5)
-        self._queues: dict[str, dict[Signs, deque[Drawn]]] = defaultdict(dict)
+        self._queues: dict[str, dict[Signs, Waiting[Drawn]]] = defaultdict(dict)
         self._sums: dict[str, list[int]] = defaultdict(lambda: [0] * len(_BALANCED))
         self._answered: dict[str, list[int]] = defaultdict(lambda: [0] * len(_BALANCED))
 
     def release(self, drawn: Drawn) -> Iterator[Drawn]:
         group = relations_of(drawn.sample)
         queues = self._queues[group]
-        queues.setdefault(self._signs(drawn.sample), deque()).append(drawn)
+        queues.setdefault(self._signs(drawn.sample), Waiting(self._spool)).append(drawn)
         while (signs := self._fitting(group)) is not None:
             counts = zip(self._answered[group], signs, strict=True)
             self._answered[group] = [count + abs(sign) for count, sign in counts]
@@ -166,15 +173,14 @@ class _ShortcutBalancer:
 class _Quota:
     """How many samples of each relations are still wanted, with a bracket and without."""
 
-    def __init__(self, profile: TypeProfile, most: int) -> None:
+    def __init__(self, profile: TypeProfile, most: int, spool: Spool[Drawn]) -> None:
         self._left = Counter({key: round(share * most) for key, share in profile.relations.items()})
         percent = round(100 * profile.bracketed)
         self._names = {
             bracketed: Counter({key: -(-size * share // 100) for key, size in self._left.items()})
             for bracketed, share in ((True, percent), (False, 100 - percent))
         }
-        self._deferred: list[Drawn] = []
-        self.refused: list[Drawn] = []
+        self._deferred, self.refused = Waiting(spool), Waiting(spool)
 
     def takes(self, drawn: Drawn) -> bool:
         """Return whether a sample is taken now; it may be taken later."""
@@ -191,11 +197,11 @@ class _Quota:
 
     def late(self) -> Iterator[GeneratedSample]:
         """Return deferred samples for what is still wanted."""
-        for drawn in self._deferred:
+        while self._deferred:
+            drawn = self._deferred.popleft()
             key = relations_of(drawn.sample)
             if self._left[key] > 0:
                 self._left[key] -= 1
                 yield drawn.sample
             else:
                 self.refused.append(drawn)
-        self._deferred = []

@@ -329,7 +329,13 @@ def _tasks(
 
 
 def ingest(
-    paths: list[Path], kind: str, folder: Path, *, workers: int, allow_truncated: bool = False
+    paths: list[Path],
+    kind: str,
+    folder: Path,
+    *,
+    workers: int,
+    allow_truncated: bool = False,
+    memory: int = 2 << 30,
 ) -> Counter[str]:
     """Read dump files into tables under a folder; return the counts by reason.
 
@@ -339,6 +345,7 @@ def ingest(
         folder: where the tables are written, one folder each.
         workers: processes that parse; 1 parses in this process.
         allow_truncated: continue with what a damaged file contains.
+        memory: bytes that the processes together may hold when they sort.
 
     Raises:
         DataError: when a file ends too early.
@@ -352,7 +359,7 @@ def ingest(
     record = json.loads(whole.read_text("utf-8"))
     counts: Counter[str] = Counter(record["counts"])
     check_counts(paths, [Path(path) for path in record["faults"]], counts, kind, allow_truncated)
-    compact(folder, tables_of_kind(kind), workers=workers)
+    compact(folder, tables_of_kind(kind), workers=workers, memory=memory)
     return counts
 
 

@@ -11,13 +11,14 @@ import os
 import re
 import shutil
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -30,8 +31,14 @@ from twowiki.generation.dump_reader import (
     note_left_out,
     tables_of_kind,
 )
-from twowiki.generation.tables import SkippedLine, parquet_files, table_of, write_part
-from twowiki.io.files import write_json
+from twowiki.generation.settings import memory_bytes
+from twowiki.generation.tables import MAKE_ROOM, SkippedLine, parquet_files, table_of, write_part
+from twowiki.generation.wikipedia import parse_records
+from twowiki.io.files import NO_ROOM, write_json
+from twowiki.io.processes import map_parts
+
+_Part = TypeVar("_Part")
+_Result = TypeVar("_Result")
 
 
 def query(name: str) -> str:
@@ -54,6 +61,15 @@ class QueryEngine(Protocol):
             inputs: the folder of each table that the text names.
             out: the folder to write; replaced if it is there.
             bucketed: write a folder for each value of the column `bucket`.
+        """
+        ...
+
+    def map(self, work: Callable[[_Part], _Result], parts: Iterable[_Part]) -> Iterator[_Result]:
+        """Yield the result of each part, in order; the work runs where the queries do.
+
+        Args:
+            work: can be pickled; it reads and writes files that every worker sees.
+            parts: small enough that all of them are in memory.
         """
         ...
 
@@ -85,7 +101,36 @@ def _quoted(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"
 
 
-_FULL_DISK = ("No space left on device", "max_temp_directory_size", "Disk quota exceeded")
+_FULL_DISK = (*map(os.strerror, NO_ROOM), "max_temp_directory_size")
+_SHOWN_EVERY = 0.5  # seconds
+_OWN_MEMORY = 500 << 20  # bytes of this process without DuckDB
+_TASK_MEMORY = 400 << 20  # bytes of a process that ranks
+
+
+@contextmanager
+def _progress_shown(connection: Any, step: str) -> Iterator[None]:
+    """Show how much of a query is done, and the time left; nothing if that is no terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from tqdm import tqdm
+
+    ended = threading.Event()
+
+    def watch() -> None:
+        form = "{l_bar}{bar}| [{elapsed}<{remaining}]"
+        with tqdm(desc=f"  {step}", total=100, bar_format=form, leave=False) as bar:
+            while not ended.wait(_SHOWN_EVERY):
+                bar.n = max(bar.n, min(100, int(connection.query_progress())))
+                bar.refresh()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
 
 
 class DuckDBEngine:
@@ -93,7 +138,8 @@ class DuckDBEngine:
 
     Args:
         scratch: a folder for what does not fit in memory.
-        memory: DuckDB's own limit, such as "2GB"; rows beyond it go to `scratch`.
+        memory: what this process and those of `map` may hold, such as "2GB"; rows beyond go to
+            `scratch`.
         threads: threads; the rows do not depend on it.
     """
 
@@ -115,13 +161,15 @@ class DuckDBEngine:
         self.scratch.mkdir(parents=True, exist_ok=True)
         connection = duckdb.connect()
         for statement in (
-            f"SET memory_limit = '{self.memory}'",
+            f"SET memory_limit = '{self._limit() >> 20}MiB'",
             f"SET threads = {self.threads}",
             f"SET temp_directory = {_quoted(self.scratch)}",
         ):
             connection.execute(statement).fetchall()
+        shown = str(sys.stderr.isatty()).lower()  # DuckDB counts what is done, and we show it
         with suppress(duckdb.InvalidInputException):  # in a notebook without ipywidgets it has none
-            connection.execute("SET enable_progress_bar = false").fetchall()
+            connection.execute("SET enable_progress_bar_print = false").fetchall()
+            connection.execute(f"SET enable_progress_bar = {shown}").fetchall()
         return connection
 
     def sql(
@@ -142,15 +190,15 @@ class DuckDBEngine:
         import duckdb
 
         try:
-            for statement in (*views, f"COPY ({text}) TO {target} ({options})"):
-                connection.execute(statement).fetchall()
+            with _progress_shown(connection, out.name):
+                for statement in (*views, f"COPY ({text}) TO {target} ({options})"):
+                    connection.execute(statement).fetchall()
         except duckdb.Error as error:
             if any(words in str(error) for words in _FULL_DISK):
                 raise DataError(
                     f"the disk is full in the step {out.name!r}",
                     file=aside.parent,
-                    remedy="Make room, or set --work to a larger disk, and run the command again: "
-                    "what is finished is kept.",
+                    remedy=MAKE_ROOM,
                 ) from error
             if not isinstance(error, duckdb.OutOfMemoryException):
                 raise
@@ -165,10 +213,25 @@ class DuckDBEngine:
             ) from error
         _put(aside, out)
 
-    def close(self) -> None:
-        """Close DuckDB and remove the scratch folder."""
+    def map(self, work: Callable[[_Part], _Result], parts: Iterable[_Part]) -> Iterator[_Result]:
+        """Run work in processes of this machine; see `QueryEngine.map`."""
+        self._disconnect()  # what it keeps in memory is for the processes now
+        most = (memory_bytes(self.memory) - _OWN_MEMORY) // _TASK_MEMORY
+        return map_parts(work, parts, max(1, min(self.threads, most)))
+
+    def _limit(self) -> int:
+        """Return the bytes that DuckDB may hold, beside what Python does."""
+        most = memory_bytes(self.memory)
+        return max(most // 2, most - _OWN_MEMORY)
+
+    def _disconnect(self) -> None:
         if "connection" in self.__dict__:
             self.connection.close()
+            del self.connection
+
+    def close(self) -> None:
+        """Close DuckDB and remove the scratch folder."""
+        self._disconnect()
         shutil.rmtree(self.scratch, ignore_errors=True)
 
 
@@ -248,7 +311,7 @@ class SparkEngine:
             "spark.ui.enabled": "false",
             "spark.sql.ansi.enabled": "true",
             "spark.sql.parquet.compression.codec": "zstd",
-            "spark.ui.showConsoleProgress": "false",
+            "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
             # Workers on this machine find the package where this process has it.
             "spark.executorEnv.PYTHONPATH": str(Path(__file__).parents[2]),
         }
@@ -281,6 +344,13 @@ class SparkEngine:
             copied.write.partitionBy("bucket_folder").parquet(str(aside.resolve()))
         _put(aside, out)
 
+    def map(self, work: Callable[[_Part], _Result], parts: Iterable[_Part]) -> Iterator[_Result]:
+        """Run work as tasks of the cluster, one for each part; see `QueryEngine.map`."""
+        given = list(parts)
+        if given:
+            spread = self.session.sparkContext.parallelize(given, len(given))
+            yield from spread.map(work).collect()
+
     def close(self) -> None:
         """Stop Spark, if it was started."""
         if "session" in self.__dict__:
@@ -288,18 +358,22 @@ class SparkEngine:
         shutil.rmtree(self.scratch, ignore_errors=True)
 
 
-_LINES_PER_BATCH = 2000
+_PAGE_END = "</page>"
+_RECORDS_PER_BATCH = {"wikidata": 2000, "json": 2000, "parquet": 500, "xml": 200}
+_PAGE_COLUMNS = ("id", "title", "sentences", "mentions", "text")
 
 
 def ingest_on_spark(
     session: Any, paths: list[Path], kind: str, folder: Path, *, allow_truncated: bool = False
 ) -> Counter[str]:
-    """Read files of lines into tables under a folder; return the counts by reason.
+    """Read dump files into tables under a folder; return the counts by reason.
+
+    The tasks of the cluster read the files: lines, pages of XML or row groups of Parquet.
 
     Args:
         session: the Spark session.
         paths: the files, readable by every worker.
-        kind: wikidata or json.
+        kind: wikidata, json, xml or parquet.
         folder: a folder that every worker can write.
         allow_truncated: not supported by Spark's reader, which stops at damage.
 
@@ -309,12 +383,15 @@ def ingest_on_spark(
     whole = folder / "parts" / WHOLE
     if whole.exists():
         return Counter(json.loads(whole.read_text("utf-8"))["counts"])
-    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(_LINES_PER_BATCH))
+    for name in (*tables_of_kind(kind), "parts"):  # another run's tasks may have cut other parts
+        shutil.rmtree(folder / name, ignore_errors=True)
     for name in tables_of_kind(kind):
         write_part(folder / name, "part-none", table_of(name, ()))
-    lines = session.read.text([str(path.resolve()) for path in paths])
-    lines = lines.selectExpr("value", "input_file_name() AS file")
-    parsed = lines.mapInArrow(_parser(kind, str(folder.resolve())), "counts string")
+    limit = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    session.conf.set(limit, str(_RECORDS_PER_BATCH[kind]))
+    records = _records_on_spark(session, paths, kind)
+    parsed = records.mapInArrow(_parser(kind, str(folder.resolve())), "counts string")
+    faults = [path for path in paths if kind == "xml" and _is_cut_short(path)]
     try:
         rows = parsed.collect()
     except Exception as error:  # Spark wraps whatever its readers raise
@@ -329,9 +406,27 @@ def ingest_on_spark(
     for row in rows:
         counts.update(json.loads(row.counts))
     gather_left_out(folder)
-    check_counts(paths, [], counts, kind, allow_truncated)
+    check_counts(paths, faults, counts, kind, allow_truncated)
     write_json(whole, {"counts": dict(sorted(counts.items()))})
     return Counter(dict(sorted(counts.items())))
+
+
+def _records_on_spark(session: Any, paths: list[Path], kind: str) -> Any:
+    """Return a frame of the files' lines, pages or rows."""
+    given = [str(path.resolve()) for path in paths]
+    if kind == "parquet":
+        frame = session.read.parquet(*given)
+        return frame.select(*(name for name in _PAGE_COLUMNS if name in frame.columns))
+    reader = session.read.option("lineSep", _PAGE_END) if kind == "xml" else session.read
+    return reader.text(given).selectExpr("value", "input_file_name() AS file")
+
+
+def _is_cut_short(path: Path) -> bool:
+    """Return whether a plain file of XML ends within a page; Spark's decoders see the others."""
+    with open(path, "rb") as stream:
+        stream.seek(max(0, path.stat().st_size - (16 << 20)))
+        tail = stream.read()
+    return tail.rfind(b"<page>") > tail.rfind(_PAGE_END.encode())
 
 
 def _is_damage(error: Exception) -> bool:
@@ -342,7 +437,7 @@ def _is_damage(error: Exception) -> bool:
 def _parser(
     kind: str, folder: str
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the function of a task: batches of lines in, one row of counts per batch out."""
+    """Return the function of a task: batches of records in, one row of counts per batch out."""
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -350,18 +445,37 @@ def _parser(
         context = TaskContext.get()
         task = context.partitionId() if context else 0
         for number, batch in enumerate(batches):
-            texts = [text or "" for text in batch.column(0).to_pylist()]
             left_out: list[SkippedLine] = []
-            tables, counts = PARSERS[kind]("\n".join(texts).encode(), left_out)
+            if kind == "parquet":
+                tables, counts = parse_records(batch.to_pylist())
+                texts: list[str] = []
+            else:
+                texts = [text or "" for text in batch.column(0).to_pylist()]
+                end = _PAGE_END if kind == "xml" else "\n"
+                block = "".join(text + end for text in texts)
+                tables, counts = PARSERS[kind](block.encode(), left_out)
             part = f"part-{task:05d}-{number:05d}"
             for name, rows in tables.items():
                 write_part(Path(folder) / name, part, table_of(name, rows))
-            files = batch.column(1)
             places = [  # Spark counts no lines
-                {"file": files[line].as_py(), "begins": texts[line][:80], "reason": reason}
+                {
+                    "file": batch.column(1)[record].as_py(),
+                    "begins": texts[record].lstrip()[:80],
+                    "reason": reason,
+                }
                 for line, reason in left_out
+                for record in (_record_of(texts, line) if kind == "xml" else line,)
             ]
             note_left_out(Path(folder), part, places)
             yield pa.RecordBatch.from_pydict({"counts": [json.dumps(counts)]})
 
     return parse
+
+
+def _record_of(texts: list[str], line: int) -> int:
+    """Return the number of the text that has a line of all texts together."""
+    for number, text in enumerate(texts):
+        line -= text.count("\n")
+        if line <= 0:
+            return number
+    return len(texts) - 1

@@ -1,16 +1,22 @@
-"""The entities that selected candidates name, in memory: names, pages, classes and facts.
+"""The entities that selected candidates name: names, pages, classes and facts.
 
-In: the small tables of the `wanted_*` queries. Out: look-ups by Q-id.
+In: the tables of the `wanted_*` queries, sorted by entity. Out: look-ups by Q-id. They are on disk;
+those that were asked for last are in memory.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections import defaultdict
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from twowiki.generation.dates import DATE_BASE
-from twowiki.generation.tables import read_rows
+from twowiki.generation.spool import RecordStore
+from twowiki.generation.tables import rows_by
 from twowiki.generation.text import spelling
 from twowiki.models.text import bare_title
 
@@ -47,6 +53,22 @@ class Entity(NamedTuple):
     parent: int
 
 
+class _Known(NamedTuple):
+    """All that is known of an entity; one that only an object names has names alone."""
+
+    entity: Entity | None
+    sentences: list[str]
+    names: list[Name]
+    classes: list[str]
+    days: dict[int, tuple[int, int]]
+    grounded: dict[str, list[Grounded]]
+
+
+_NOTHING = _Known(None, [], [], [], {}, {})
+_KEYS = {"wanted_pages": "qid", "wanted_sentences": "qid", "wanted_names": "qid",
+         "wanted_classes": "qid", "wanted_dates": "qid", "wanted_grounded": "s"}  # fmt: skip
+
+
 class Entities:
     """The entities of the selected candidates.
 
@@ -55,37 +77,23 @@ class Entities:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._entities = {row["qid"]: Entity(**row) for row in read_rows(folder / "wanted_pages")}
-        self._sentences: dict[int, list[str]] = defaultdict(list)
-        for row in read_rows(folder / "wanted_sentences"):
-            self._sentences[row["qid"]].append(row["text"])
-        self._names: dict[int, list[Name]] = defaultdict(list)
-        for row in read_rows(folder / "wanted_names"):
-            self._names[row["qid"]].append(Name(row["kind"], row["name"], row["norm"]))
-        self._classes: dict[int, list[str]] = defaultdict(list)
-        for row in read_rows(folder / "wanted_classes"):
-            self._classes[row["qid"]].append(row["label"])
-        self._days: dict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
-        for row in read_rows(folder / "wanted_dates"):
-            self._days[row["qid"]][row["p"]] = row["low"], row["high"]
-        self._grounded: dict[tuple[int, str], list[Grounded]] = defaultdict(list)
-        for row in read_rows(folder / "wanted_grounded"):
-            fact = Grounded(
-                row["s"], row["relation"], row["o"], row["norm"], row["says"], row["sent_id"],
-                row["stmt_id"],
-            )  # fmt: skip
-            self._grounded[fact.subject, fact.relation].append(fact)
+        self._store = RecordStore(folder, _known_entities(folder))
+
+    def _known(self, qid: int) -> _Known:
+        return self._store.get(qid) or _NOTHING
 
     def __contains__(self, qid: int) -> bool:
-        return qid in self._entities
+        return self._known(qid).entity is not None
 
     def entity(self, qid: int) -> Entity:
         """Return an entity."""
-        return self._entities[qid]
+        entity = self._known(qid).entity
+        assert entity is not None, f"Q{qid} is not wanted"
+        return entity
 
     def title(self, qid: int) -> str:
         """Return the title of an entity's page."""
-        title = self._entities[qid].title
+        title = self.entity(qid).title
         assert title is not None, f"Q{qid} has no page"
         return title
 
@@ -95,28 +103,28 @@ class Entities:
 
     def sentences(self, qid: int) -> list[str]:
         """Return the sentences of an entity's page."""
-        return self._sentences[qid]
+        return self._known(qid).sentences
 
     def names(self, qid: int) -> list[Name]:
         """Return an entity's names, preferred ones first."""
-        return self._names[qid]
+        return self._known(qid).names
 
     def classes(self, qid: int) -> list[str]:
         """Return the labels of the classes of an entity."""
-        return self._classes[qid]
+        return self._known(qid).classes
 
     def days(self, qid: int) -> dict[int, tuple[int, int]]:
         """Return the first and last day of an entity's dates by property."""
-        return self._days[qid]
+        return self._known(qid).days
 
     def grounded(self, qid: int, relation: str) -> list[Grounded]:
         """Return the values of an entity's relation that its page states."""
-        return self._grounded[qid, relation]
+        return self._known(qid).grounded.get(relation, [])
 
     def slot(self, qid: int, *, brackets: bool) -> str:
         """Return the page's title; its bracket only on request, or to tell it from a namesake."""
         title = self.title(qid)
-        return title if brackets or self._entities[qid].n_same_name > 1 else bare_title(title)
+        return title if brackets or self.entity(qid).n_same_name > 1 else bare_title(title)
 
     def written(self, fact: Grounded) -> str | None:
         """Return a fact's object as its supporting sentence writes it.
@@ -126,9 +134,38 @@ class Entities:
         """
         known: tuple[str, ...] = ()
         if fact.object < DATE_BASE:
-            known = tuple(name.text for name in self._names[fact.object] if name.norm == fact.norm)
-        text = spelling(self._sentences[fact.subject][fact.sent_id], fact.norm, known)
+            known = tuple(name.text for name in self.names(fact.object) if name.norm == fact.norm)
+        text = spelling(self.sentences(fact.subject)[fact.sent_id], fact.norm, known)
         if text is None:
             return None
         plain = "".join(text.split())
         return next((name for name in known if "".join(name.split()) == plain), text)
+
+
+def _known_entities(folder: Path) -> Iterator[tuple[int, _Known]]:
+    """Join the tables by entity; each is read once, in order."""
+
+    def rows_of(table: str) -> Iterator[tuple[int, str, list[dict[str, Any]]]]:
+        return ((qid, table, rows) for qid, rows in rows_by(folder / table, _KEYS[table]))
+
+    merged = heapq.merge(*map(rows_of, _KEYS), key=itemgetter(0, 1))
+    for qid, parts in groupby(merged, key=itemgetter(0)):
+        yield qid, _of_rows({table: rows for _, table, rows in parts})
+
+
+def _of_rows(rows: dict[str, list[dict[str, Any]]]) -> _Known:
+    grounded: dict[str, list[Grounded]] = defaultdict(list)
+    for row in rows.get("wanted_grounded", ()):
+        fact = Grounded(
+            row["s"], row["relation"], row["o"], row["norm"], row["says"], row["sent_id"],
+            row["stmt_id"],
+        )  # fmt: skip
+        grounded[fact.relation].append(fact)
+    return _Known(
+        entity=next((Entity(**row) for row in rows.get("wanted_pages", ())), None),
+        sentences=[row["text"] for row in rows.get("wanted_sentences", ())],
+        names=[Name(row["kind"], row["name"], row["norm"]) for row in rows.get("wanted_names", ())],
+        classes=[row["label"] for row in rows.get("wanted_classes", ())],
+        days={row["p"]: (row["low"], row["high"]) for row in rows.get("wanted_dates", ())},
+        grounded=dict(grounded),
+    )

@@ -38,11 +38,12 @@ from twowiki.generation.queries import (
 )
 from twowiki.generation.run import GenerationRun, started_run
 from twowiki.generation.sampling import make_contexts, make_samples, make_splits
-from twowiki.generation.settings import GenerateConfig, Resources
+from twowiki.generation.settings import GenerateConfig, Resources, memory_bytes
 from twowiki.generation.tables import buckets_of, count_reasons, count_rows, parquet_files
 from twowiki.io.stages import fingerprint_of, key_of
 
 _ALL = 1 << 40
+_READER_MEMORY = 300 << 20  # bytes of a process that reads blocks of a dump
 _MOST_PAGES_FOR_ALL = 20_000
 _SELECTED = ("entities", "pages", "linked", "duplicates", "subject_facts")
 
@@ -69,16 +70,19 @@ def run_pipeline(config: GenerateConfig, out: Path, resources: Resources) -> dic
 
 def _read_dumps(run: GenerationRun, wikidata: Path, files: list[Path], form: str) -> None:
     """Read both dumps, in parts that a stopped run keeps."""
-    config, workers = run.config, run.resources.workers
+    config, workers = run.config, run.resources.processes(_READER_MEMORY)
+    memory = memory_bytes(run.resources.memory)
 
     def read(paths: list[Path], kind: str) -> Callable[[Path], Mapping[str, Any]]:
         def ingest_part(folder: Path) -> Mapping[str, Any]:
             allowed = config.allow_truncated
-            if isinstance(run.engine, SparkEngine) and kind in ("wikidata", "json") and not allowed:
+            if isinstance(run.engine, SparkEngine) and not allowed:
                 counts = ingest_on_spark(run.engine.session, paths, kind, folder)
                 compact_by_query(run.engine, folder, tables_of_kind(kind))
                 return counts
-            return ingest(paths, kind, folder, workers=workers, allow_truncated=allowed)
+            return ingest(
+                paths, kind, folder, workers=workers, allow_truncated=allowed, memory=memory
+            )
 
         return ingest_part
 
@@ -117,7 +121,7 @@ def _select(run: GenerationRun) -> None:
         }
         return _selected(counts) | {"buckets": buckets}
 
-    run.stage("select", select, queries=SELECT | PARTITIONED)
+    run.stage("select", select, queries=SELECT | PARTITIONED, keep_partial=True)
 
     def find(folder: Path) -> Mapping[str, Any]:
         tables = dict(run.tables)

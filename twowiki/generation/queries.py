@@ -19,12 +19,14 @@ from twowiki.generation.tables import (
     BUCKETED,
     buckets_of,
     count_rows,
+    iter_batches,
+    iter_rows,
     parquet_files,
-    read_arrow,
     table_of,
     write_part,
 )
 from twowiki.io.files import progress
+from twowiki.io.processes import numbered_parts
 
 Tables = dict[str, Path]
 
@@ -88,8 +90,9 @@ CONTEXTS = {
     "distractors": "golds facts hits linked names answers named needs",
     "context_pages": "distractors golds linked sentences",
 }
-_ROWS_PER_BUCKET = 2_000_000
+ROWS_PER_BUCKET = 2_000_000
 _FILMS_PER_CELL = 8
+_DAYS_AT_ONCE = 20_000
 
 
 def run_queries(
@@ -102,6 +105,8 @@ def run_queries(
 ) -> None:
     """Run queries in order, each into a folder of its name; add their tables to `tables`.
 
+    A table that is there already is kept: a stopped run continues with the next one.
+
     Args:
         engine: where they run.
         steps: the queries, with the tables that they read.
@@ -112,7 +117,8 @@ def run_queries(
     shown = progress(steps.items(), what=folder.name, total=len(steps), unit="queries")
     for name, inputs in shown:
         given = {table: tables[table] for table in inputs.split()}
-        engine.sql(query(name), given, folder / name, bucketed=buckets is not None)
+        if not (folder / name).is_dir():
+            engine.sql(query(name), given, folder / name, bucketed=buckets is not None)
         for bucket in set(range(buckets or 0)) - set(buckets_of(folder / name)):
             empty = BUCKETED[name].empty_table()
             write_part(folder / name / f"bucket={bucket}", "part-none", empty)
@@ -128,26 +134,28 @@ def write_rules(folder: Path, tables: Tables, **settings: object) -> None:
 
 def write_dates(folder: Path, tables: Tables) -> None:
     """Write every way to write each date of the table `days`."""
-    keys = read_arrow(tables["days"], ["o"]).column("o").to_pylist()
-    rows = [
-        (key, form.norm, form.says.key, int(form.says.precision == date.precision))
-        for key in keys
-        for date in (date_of_key(key),)
-        for form in written_forms(date)
-    ]
-    write_part(folder / "written_days", "part-00000", table_of("written_days", rows))
-    tables["written_days"] = folder / "written_days"
+    folder = folder / "written_days"
+    write_part(folder, "part-none", table_of("written_days", ()))
+    for number, days in numbered_parts(iter_rows(tables["days"]), _DAYS_AT_ONCE):
+        rows = [
+            (row["o"], form.norm, form.says.key, int(form.says.precision == date.precision))
+            for row in days
+            for date in (date_of_key(row["o"]),)
+            for form in written_forms(date)
+        ]
+        write_part(folder, f"part-{number:09d}", table_of("written_days", rows))
+    tables["written_days"] = folder
 
 
 def bucket_count(facts: Path) -> int:
     """Return the number of parts that keeps a part's join within memory, from the rows alone."""
-    return max(1, -(-count_rows(facts) // _ROWS_PER_BUCKET))
+    return max(1, -(-count_rows(facts) // ROWS_PER_BUCKET))
 
 
 def cell_count(types: Path) -> int:
     """Return the number of cells that films are paired within, so that few samples are linked."""
-    kinds = read_arrow(types, ["type"]).column("type")
-    films = int(pc.sum(pc.match_substring(kinds, "film")).as_py() or 0)
+    kinds = (batch.column("type") for batch in iter_batches(types, ["type"]))
+    films = sum(pc.sum(pc.match_substring(kind, "film")).as_py() or 0 for kind in kinds)
     return max(1, films // _FILMS_PER_CELL)
 
 

@@ -1,13 +1,15 @@
 """Rank paragraphs for questions, by hashed words and pairs of words (DrQA's tf-idf).
 
-In: questions, and the pages in shards, so that memory holds some thousands of texts. Out: the ids
-of the best pages of each question, the same on every machine. Each shard becomes a matrix on disk,
-of the words that some question has; the matrices are mapped into memory, and several processes
-count shards, then score batches of questions.
+In: questions, and a table of pages. Out: the ids of the best pages of each question, the same on
+every machine. Tasks read the table's row groups, some thousands of texts at a time, and turn each
+such shard into a matrix on disk, of the words that some question has; then tasks score batches of
+questions, a shard at a time, and write what they find. The engine runs the tasks in processes of
+this machine or on a cluster; no process holds more than a shard.
 """
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,40 +21,53 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
-from twowiki.generation.samples import GeneratedSample
 from twowiki.generation.tables import parquet_files
-from twowiki.generation.text import normalize
-from twowiki.io.files import progress
-from twowiki.io.processes import map_parts
+from twowiki.io.files import progress, replacing
 
 NEAR, FAR = 50, 200
-_SHARD = 50_000
+_SHARD = 32_768  # pages, of some 100 words each
+_PIECE = 4_096  # pages whose words are counted at a time
+_MATRICES = ".ranking-"
 Ints = npt.NDArray[np.int64]
-_Shard = tuple[Sequence[int], Sequence[str]]  # ids, normalized texts
+RunTasks = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 
 
-def shards_of(linked: Path, size: int = _SHARD) -> Iterator[_Shard]:
-    """Return the pages' ids and normalized texts, some thousands at a time."""
-    for file in parquet_files(linked):
-        for batch in pq.ParquetFile(file).iter_batches(batch_size=size, columns=["qid", "norm"]):
-            yield batch.column("qid").to_pylist(), batch.column("norm").to_pylist()
+class _RowGroup(NamedTuple):
+    """A row group of the table of pages: the file, its number there, and its number in all."""
+
+    file: str
+    group: int
+    number: int
 
 
-def nearest_pages(
-    samples: Sequence[GeneratedSample],
-    linked: Path,
-    *,
-    workers: int = 1,
-    folder: Path | None = None,
-) -> Ints:
-    """Return the ids of each sample's nearest pages, best first: (samples, FAR), -1 padded."""
-    questions = [normalize(sample.question) for sample in samples]
-    ranked = np.full((len(samples), FAR), -1, dtype=np.int64)
-    rankings = rank(questions, lambda: shards_of(linked), keep=FAR, workers=workers, folder=folder)
-    shown = progress(rankings, what="ranking paragraphs", total=len(samples))
-    for number, found in enumerate(shown):
-        ranked[number, : len(found)] = found
-    return ranked
+def _row_groups(linked: Path) -> list[_RowGroup]:
+    groups = (
+        (str(file), group)
+        for file in parquet_files(linked)
+        for group in range(pq.read_metadata(file).num_row_groups)
+    )
+    return [_RowGroup(file, group, number) for number, (file, group) in enumerate(groups)]
+
+
+def write_nearest(
+    questions: Sequence[str], linked: Path, out: Path, *, run: RunTasks = map
+) -> None:
+    """Write the ids of each question's nearest pages, best first, in rows of FAR, -1 padded.
+
+    Args:
+        questions: normalized questions.
+        linked: the table of pages.
+        out: the file; the matrices are beside it for the time of the ranking.
+        run: runs tasks and yields their results in order; the ids do not depend on it.
+    """
+    for left in out.parent.glob(f"{_MATRICES}*"):  # of a run that was killed
+        shutil.rmtree(left)
+    with replacing(out, "wb") as stream:
+        rankings = rank(questions, linked, keep=FAR, run=run, folder=out.parent)
+        shown = progress(rankings, what="ranking paragraphs", total=-(-len(questions) // _BATCH),
+                         unit="batches")  # fmt: skip
+        for found in shown:
+            stream.write(found.tobytes())
 
 
 _BITS = 24
@@ -115,23 +130,24 @@ def question_words(norm: str) -> str:
 
 def rank(
     questions: Sequence[str],
-    shards: Callable[[], Iterable[_Shard]],
+    linked: Path,
     *,
-    keep: int = 200,
-    workers: int = 1,
+    keep: int = FAR,
+    run: RunTasks = map,
     folder: Path | None = None,
-) -> Iterator[list[int]]:
+) -> Iterator[Ints]:
     """Rank the paragraphs for each question.
 
     Args:
         questions: normalized questions.
-        shards: returns an iterator of (ids, normalized texts); called once.
-        keep: the number of ids per question, where the collection has as many.
-        workers: processes; the ids do not depend on it.
+        linked: the table of pages: `qid` and `norm`, the normalized text.
+        keep: the number of ids per question.
+        run: runs tasks and yields their results in order; the ids do not depend on it.
         folder: where the matrices are for the time of the ranking; by default the system's.
 
     Yields:
-        The best ids, best first. Paragraphs that share no word come last, smaller ids first.
+        For batches of questions, the best ids in rows, best first; -1 where the collection has no
+        more. Paragraphs that share no word come last, smaller ids first.
     """
     rows, columns = _Hasher().columns([question_words(text) for text in questions])
     wanted = np.unique(columns)
@@ -139,80 +155,119 @@ def rank(
     place[wanted] = np.arange(len(wanted), dtype=np.int32)
     width = max(1, len(wanted))
     numbers, cols, counts = _counts(rows, place[columns].astype(np.int64), width)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".ranking-") as scratch:
-        matrices = Path(scratch)
-        np.save(matrices / "place.npy", place)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=_MATRICES) as scratch:
+        matrices = Path(scratch).resolve()
+        _save(matrices / "place.npy", place)
         del place, rows, columns
         frequency = np.zeros(width, dtype=np.int64)
-        total = shard_count = 0
-        smallest: list[int] = []
-
-        def numbered() -> Iterator[tuple[int, _Shard]]:
-            nonlocal total, smallest
-            for number, (ids, texts) in enumerate(shards()):
-                total += len(ids)
-                smallest = sorted([*smallest, *ids])[:keep]
-                yield number, (ids, texts)
-
-        for number in map_parts(partial(_write_matrix, matrices, width), numbered(), workers):
-            frequency += np.diff(_mapped(matrices, number, "starts"))
-            shard_count += 1
+        total = 0
+        shards: list[str] = []
+        smallest = np.zeros(0, dtype=np.int64)
+        groups = _row_groups(linked)
+        work = partial(_write_matrices, matrices, width, keep)
+        for read in progress(run(work, groups), what="counting words", total=len(groups)):
+            total += read.pages
+            shards += read.shards
+            smallest = np.sort(np.concatenate([smallest, read.smallest]))[:keep]
+            for shard in read.shards:
+                frequency += np.diff(_mapped(matrices, shard, "starts"))
+        _save(matrices / "smallest.npy", smallest)
         # DrQA's idf, but never 0: in a small collection every word counts a little.
         idf = np.log((total - frequency + 0.5) / (frequency + 0.5))
         idf = np.maximum(idf, 0.01)
         weights = np.log1p(counts.astype(np.float64)) * idf[cols] ** 2
         ends = np.searchsorted(numbers, np.arange(len(questions) + 1))
-        work = partial(_best_of_batch, matrices, shard_count, keep)
         batches = (
-            _Batch(ends[first : first + _BATCH + 1] - ends[first], cols[part], weights[part])
+            _Batch(first, ends[first : first + _BATCH + 1] - ends[first], cols[part], weights[part])
             for first in range(0, len(questions), _BATCH)
             for part in (slice(ends[first], ends[min(first + _BATCH, len(questions))]),)
         )
-        for found in map_parts(work, batches, workers):
-            for ids in found:
-                have = set(ids) if len(ids) < keep else set()
-                rest = (qid for qid in smallest if qid not in have)
-                yield [*ids, *(list(rest)[: keep - len(ids)] if len(ids) < keep else ())]
+        for file in run(partial(_write_best, matrices, shards, keep), batches):
+            path = matrices / file
+            yield np.load(path)
+            path.unlink()
 
 
 class _Batch(NamedTuple):
     """Some questions as rows of a sparse matrix: starts of the rows, columns, weights."""
 
+    number: int
     starts: Ints
     columns: Ints
     weights: npt.NDArray[np.float64]
+
+
+class _Read(NamedTuple):
+    """What a task has read: the names of its shards, its pages, and their smallest ids."""
+
+    shards: list[str]
+    pages: int
+    smallest: Ints
 
 
 _MOST_OFTEN = np.iinfo(np.uint16).max
 _hasher = _Hasher()
 
 
-def _mapped(folder: Path, number: int, part: str) -> Any:
-    return np.load(folder / f"{number}.{part}.npy", mmap_mode="r")
+def _save(path: Path, array: npt.NDArray[Any]) -> None:
+    """Write an array as `np.save` does, which hides that a disk is full."""
+    header = np.lib.format.header_data_from_array_1_0(array)
+    with open(path, "wb") as stream:
+        np.lib.format.write_array_header_1_0(stream, header)
+        stream.write(array.data)
 
 
-def _write_matrix(folder: Path, width: int, shard: tuple[int, _Shard]) -> int:
+def _mapped(folder: Path, shard: str, part: str) -> Any:
+    return np.load(folder / f"{shard}.{part}.npy", mmap_mode="r")
+
+
+def _write_matrices(folder: Path, width: int, keep: int, task: _RowGroup) -> _Read:
+    """Write the matrices of a row group of pages."""
+    shards: list[str] = []
+    pages, smallest = 0, np.zeros(0, dtype=np.int64)
+    batches = pq.ParquetFile(task.file).iter_batches(
+        batch_size=_SHARD, row_groups=[task.group], columns=["qid", "norm"]
+    )
+    for batch in batches:
+        ids = batch.column("qid").to_numpy()
+        shards.append(f"{task.number}-{len(shards)}")
+        _write_matrix(folder / shards[-1], width, ids, batch.column("norm").to_pylist())
+        pages += len(ids)
+        smallest = np.sort(np.concatenate([smallest, ids]))[:keep]
+    return _Read(shards, pages, smallest)
+
+
+def _write_matrix(shard: Path, width: int, ids: Ints, texts: Sequence[str]) -> None:
     """Write how often each paragraph of a shard has each column: (columns, paragraphs), sparse."""
-    number, (ids, texts) = shard
-    owner, found = _hasher.columns(texts)
-    at = np.load(folder / "place.npy", mmap_mode="r")[found]
-    kept = at >= 0
-    docs, cols, counts = _counts(owner[kept], at[kept].astype(np.int64), width)
+    place = np.load(shard.with_name("place.npy"), mmap_mode="r")
+    pieces = []
+    for first in range(0, len(texts), _PIECE):
+        owner, found = _hasher.columns(texts[first : first + _PIECE])
+        at = place[found]
+        kept = at >= 0
+        rows, columns, numbers = _counts(owner[kept], at[kept].astype(np.int64), width)
+        pieces.append(
+            (
+                (rows + first).astype(np.int32),
+                columns.astype(np.int32),
+                np.minimum(numbers, _MOST_OFTEN).astype(np.uint16),
+            )
+        )
+    docs, cols, counts = (np.concatenate(part) for part in zip(*pieces, strict=True))
     order = np.argsort(cols, kind="stable")
-    starts = np.zeros(width + 1, dtype=np.int64)
+    starts = np.zeros(width + 1, dtype=np.uint32)
     np.cumsum(np.bincount(cols, minlength=width), out=starts[1:])
     for part, array in (
-        ("ids", np.array(ids, dtype=np.int64)),
+        ("ids", ids),
         ("starts", starts),
-        ("docs", docs[order].astype(np.int32)),
-        ("counts", np.minimum(counts[order], _MOST_OFTEN).astype(np.uint16)),
+        ("docs", docs[order]),
+        ("counts", counts[order]),
     ):
-        np.save(folder / f"{number}.{part}.npy", array)
-    return number
+        _save(shard.with_name(f"{shard.name}.{part}.npy"), array)
 
 
-def _best_of_batch(folder: Path, shard_count: int, keep: int, batch: _Batch) -> list[list[int]]:
-    """Return the ids of the best paragraphs of each question of a batch."""
+def _write_best(folder: Path, shards: Sequence[str], keep: int, batch: _Batch) -> str:
+    """Write the ids of the best paragraphs of each question of a batch; return the file's name."""
     from scipy import sparse
 
     columns, places = np.unique(batch.columns, return_inverse=True)
@@ -221,34 +276,39 @@ def _best_of_batch(folder: Path, shard_count: int, keep: int, batch: _Batch) -> 
         (batch.weights, places, batch.starts), shape=(size, max(1, len(columns)))
     )
     low = (1 << _ID_BITS) - 1
-    best: list[list[Ints]] = [[] for _ in range(size)]
-    for number in range(shard_count):
-        ids = _mapped(folder, number, "ids")
-        scores = queries @ _rows_of_matrix(folder, number, columns, len(ids))
+    best = [np.zeros(0, dtype=np.int64) for _ in range(size)]
+    for shard in shards:
+        ids = _mapped(folder, shard, "ids")
+        scores = queries @ _rows_of_matrix(folder, shard, columns, len(ids))
         for row in range(size):
             part = slice(scores.indptr[row], scores.indptr[row + 1])
             points = np.rint(scores.data[part] * 1e4).astype(np.int64)
-            keys = (points << _ID_BITS) | (low - ids[scores.indices[part]])
-            if len(keys) > keep:
-                keys = np.partition(keys, len(keys) - keep)[-keep:]
-            best[row].append(keys)
-    found = []
-    for keys_of in best:
-        keys = np.sort(np.concatenate(keys_of) if keys_of else np.zeros(0, np.int64))[::-1]
-        found.append((low - (keys[:keep] & low)).tolist())
-    return found
+            keys = np.concatenate(
+                [best[row], (points << _ID_BITS) | (low - ids[scores.indices[part]])]
+            )
+            best[row] = np.partition(keys, len(keys) - keep)[-keep:] if len(keys) > keep else keys
+    smallest = np.load(folder / "smallest.npy")
+    found = np.full((size, keep), -1, dtype=np.int64)
+    for row, keys in enumerate(best):
+        known = low - (np.sort(keys)[::-1] & low)
+        rest = smallest[~np.isin(smallest, known)] if len(known) < keep else smallest[:0]
+        ranked = np.concatenate([known, rest])[:keep]
+        found[row, : len(ranked)] = ranked
+    name = f"best-{batch.number}.npy"
+    _save(folder / name, found)
+    return name
 
 
-def _rows_of_matrix(folder: Path, number: int, columns: Ints, size: int) -> Any:
+def _rows_of_matrix(folder: Path, shard: str, columns: Ints, size: int) -> Any:
     """Return the weights of some columns in a shard's paragraphs: only these are read."""
     from scipy import sparse
 
-    starts = _mapped(folder, number, "starts")
-    first = starts[columns]
-    lengths = starts[columns + 1] - first
+    starts = _mapped(folder, shard, "starts")
+    first = starts[columns].astype(np.int64)
+    lengths = starts[columns + 1].astype(np.int64) - first
     ends = np.cumsum(lengths)
     at = np.repeat(first - ends + lengths, lengths) + np.arange(ends[-1] if len(ends) else 0)
-    weights = np.log1p(_mapped(folder, number, "counts")[at].astype(np.float64))
+    weights = np.log1p(_mapped(folder, shard, "counts")[at].astype(np.float64))
     starts = np.concatenate([np.zeros(1, np.int64), ends])
-    docs = _mapped(folder, number, "docs")[at]
+    docs = _mapped(folder, shard, "docs")[at]
     return sparse.csr_matrix((weights, docs, starts), shape=(max(1, len(columns)), size))

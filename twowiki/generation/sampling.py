@@ -6,14 +6,16 @@ In: the `selected_*` tables. Out: `samples.jsonl`, `examples.jsonl` (with contex
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 
 from twowiki.generation.balancing import (
@@ -23,14 +25,15 @@ from twowiki.generation.balancing import (
     dropped_for_balance,
     signs_of,
 )
-from twowiki.generation.contexts import Contexts, gold_tables, hits_table
+from twowiki.generation.contexts import Contexts
 from twowiki.generation.depth import Chain, deep_samples, entities_of, find_deep_chains
+from twowiki.generation.distractors import SAMPLES_AT_ONCE, write_inputs
 from twowiki.generation.drawing import Drawing
 from twowiki.generation.entities import Entities
 from twowiki.generation.listed import Candidates, entities_of_lists, find_listed, listed_samples
 from twowiki.generation.profiles import distances, profile_of
 from twowiki.generation.queries import CONTEXTS, WANTED, run_queries
-from twowiki.generation.ranking import FAR, NEAR, nearest_pages
+from twowiki.generation.ranking import FAR, NEAR, write_nearest
 from twowiki.generation.review import Reviewer
 from twowiki.generation.run import GenerationRun
 from twowiki.generation.samples import Candidate, GeneratedSample, QuestionInContext, Style
@@ -45,10 +48,13 @@ from twowiki.generation.single_hop import with_best_paragraph, word_rarity
 from twowiki.generation.single_hop_encoder import probe_scores
 from twowiki.generation.splits import SampleSplits, assign_splits, paper_splits
 from twowiki.generation.tables import write_part
+from twowiki.generation.text import normalize
 from twowiki.io.files import replacing, write_json
+from twowiki.io.processes import numbered_parts
 from twowiki.io.stages import fingerprint_of
 
 BALANCED = ("comparison", "bridge_comparison")
+NEAREST = ".nearest"
 _SURPLUS = 20
 _T = TypeVar("_T")
 
@@ -86,64 +92,97 @@ def make_samples(run: GenerationRun) -> None:
         settings["like"] = msgspec.to_builtins(config.profile)
 
     def make(folder: Path) -> Mapping[str, Any]:
-        samples, dropped, entities, counts = _select(run, folder)
-        write_lines(folder / "samples.jsonl", samples)
-        write_lines(folder / "dropped.jsonl", dropped)
-        write_lines(folder / "aliases.jsonl", _aliases(samples, entities))
-        reasons = Counter(f"{entry.type}/{entry.reason}" for entry in dropped)
-        return {"samples": len(samples), "dropped": dict(sorted(reasons.items()))} | counts
+        drawn = _plan(run, folder)
+        counts: Counter[str] = Counter()
+        named = array("q")
 
-    run.stage("samples", make, settings=settings, queries=WANTED)
+        def samples(dropped: IO[bytes]) -> Iterator[GeneratedSample]:
+            for one in drawn.samples():
+                if isinstance(one, DroppedCandidate):
+                    counts[f"{one.type}/{one.reason}"] += 1
+                    dropped.write(msgspec.json.encode(one) + b"\n")
+                else:
+                    named.extend(_named(one))
+                    yield one
+
+        with replacing(folder / "dropped.jsonl", "wb") as dropped:
+            total = write_lines(folder / "samples.jsonl", samples(dropped))
+        write_lines(folder / "aliases.jsonl", _aliases(named, drawn.entities))
+        found = drawn.distances()
+        return {"samples": total, "dropped": dict(sorted(counts.items()))} | found
+
+    run.stage("samples", make, settings=settings, queries=WANTED, keep_partial=True)
 
 
-def _select(
-    run: GenerationRun, folder: Path
-) -> tuple[list[GeneratedSample], list[DroppedCandidate], Entities, dict[str, Any]]:
-    """Return samples, dropped candidates, the entities that the candidates name, and counts."""
+class _Plan(NamedTuple):
+    """Which candidates become samples, with the entities that they name."""
+
+    run: GenerationRun
+    folder: Path
+    entities: Entities
+    limits: Mapping[str, int | None]
+    most: Mapping[str, int | None]
+    deep: Mapping[int, list[Chain]]
+    each: int
+    listed: Candidates
+    listed_most: int
+
+    def samples(self) -> Iterator[GeneratedSample | DroppedCandidate]:
+        """Yield samples, and the candidates that give none."""
+        config, entities = self.run.config, self.entities
+        style = Style(config.title_case, config.seed)
+        if self.deep:
+            drawn: list[GeneratedSample] = []
+            for one in _draw(self, config):
+                if isinstance(one, GeneratedSample):
+                    drawn.append(one)
+                else:
+                    yield one
+            yield from _by_turns([*drawn, *deep_samples(self.deep, entities, style, self.each)])
+        else:
+            yield from _draw(self, config)
+        reviewer = Reviewer(entities, config.allowed, worded=config.support == "worded")
+        yield from listed_samples(self.listed, entities, style, self.listed_most, reviewer)
+
+    def distances(self) -> dict[str, Any]:
+        """Return how far samples that are drawn without the profile are from it."""
+        config = self.run.config
+        if config.profile is None:
+            return {}
+        drawn = _draw(self, replace(config, like="", balanced=False))
+        before = profile_of((one for one in drawn if isinstance(one, GeneratedSample)), "before")
+        return {"like_before": distances(config.profile, before)}
+
+
+def _plan(run: GenerationRun, folder: Path) -> _Plan:
+    """Gather the entities that the candidates name, and what is known of them."""
     config = run.config
     # Contexts may drop a sample: some more are made, and the surplus is cut at the end.
-    most = {
+    limits = {
         kind: None if limit is None else limit + _SURPLUS
         for kind, limit in ((kind, config.limit_of(kind)) for kind in config.types)
     }
-    chosen = config.balanced or config.profile is not None  # needs many to choose from
-    candidates = {
-        kind: read_candidates(
-            run.tables[table_of_type(kind)],
-            kind,
-            None if limit is None or chosen else 3 * limit + 50,
-        )
-        for kind, limit in most.items()
-    }
-    qids = {qid for rows in candidates.values() for row in rows for qid in row.entities}
+    most = dict(limits)
+    qids = array("q")
+    for kind, limit in limits.items():
+        for row in _candidates(run, kind, limit):
+            qids.extend(row.entities)
     deep: dict[int, list[Chain]] = {}
     each = 0
     if config.hops > 2 and (wanted_chains := most.get("compositional")) is not None:
         each = wanted_chains // (config.hops - 1)
         most["compositional"] = wanted_chains - each * (config.hops - 2)
-        deep = find_deep_chains(run.tables["grounded"], config.hops, each, config.seed)
-        qids |= entities_of(deep)
+        deep = find_deep_chains(run.tables["grounded"], config.hops, each, config.seed, folder)
+        qids.extend(entities_of(deep))
     listed: Candidates = {}
-    listed_limit = (config.limit_per_type or 0) + _SURPLUS
+    listed_most = (config.limit_per_type or 0) + _SURPLUS
     if config.sets:
-        listed = find_listed(run.tables, listed_limit, config.seed)
-        qids |= entities_of_lists(listed)
-    wanted = pa.table({"qid": pa.array(sorted(qids), pa.int64())})
+        listed = find_listed(run.tables, listed_most, config.seed)
+        qids.extend(entities_of_lists(listed))
+    wanted = pa.table({"qid": pa.array(np.unique(np.array(qids, dtype=np.int64)), pa.int64())})
     write_part(folder / "wanted", "part-00000", wanted)
     run_queries(run.engine, WANTED, dict(run.tables) | {"wanted": folder / "wanted"}, folder)
-    entities = Entities(folder)
-    samples, dropped = _draw(config, candidates, entities, most)
-    style = Style(config.title_case, config.seed)
-    if deep:
-        samples = _by_turns([*samples, *deep_samples(deep, entities, style, each)])
-    reviewer = Reviewer(entities, config.allowed, worded=config.support == "worded")
-    samples += listed_samples(listed, entities, style, listed_limit, reviewer)
-    if config.profile is None:
-        return samples, dropped, entities, {}
-    plain = replace(config, like="", balanced=False)
-    before, _ = _draw(plain, candidates, entities, most)
-    found = distances(config.profile, profile_of(before, "before"))
-    return samples, dropped, entities, {"like_before": found}
+    return _Plan(run, folder, Entities(folder), limits, most, deep, each, listed, listed_most)
 
 
 def _by_turns(samples: Iterable[GeneratedSample]) -> list[GeneratedSample]:
@@ -157,49 +196,50 @@ def _by_turns(samples: Iterable[GeneratedSample]) -> list[GeneratedSample]:
     return [sample for _, sample in sorted(ranked, key=lambda one: one[0])]
 
 
-def _draw(
-    config: GenerateConfig,
-    candidates: Mapping[str, Sequence[Candidate]],
-    entities: Entities,
-    most: Mapping[str, int | None],
-) -> tuple[list[GeneratedSample], list[DroppedCandidate]]:
+def _candidates(run: GenerationRun, kind: str, limit: int | None) -> Iterator[Candidate]:
+    chosen = run.config.balanced or run.config.profile is not None  # needs many to choose from
+    surplus = None if limit is None or chosen else 3 * limit + 50
+    return read_candidates(run.tables[table_of_type(kind)], kind, surplus)
+
+
+def _draw(plan: _Plan, config: GenerateConfig) -> Iterator[GeneratedSample | DroppedCandidate]:
+    entities = plan.entities
     reviewer = Reviewer(entities, config.allowed, worded=config.support == "worded")
     known_questions: set[str] = set()
-    samples: list[GeneratedSample] = []
-    dropped: list[DroppedCandidate] = []
     for kind in config.types:
         even = kind in BALANCED and not config.exhaustive
         drawing = Drawing(
             kind,
             entities,
-            most=most[kind],
+            folder=plan.folder,
+            most=plan.most[kind],
             yes_share=config.yes_share if even else None,
             balanced=config.balanced and not config.exhaustive,
             profile=config.profile.types.get(kind) if config.profile else None,
         )
-        selection = select_samples(
-            candidates[kind],
+        yield from select_samples(
+            _candidates(plan.run, kind, plan.limits[kind]),
             kind,
             entities,
             Style(config.title_case, config.seed),
-            most=most[kind],
+            most=plan.most[kind],
             drawing=drawing,
             known_questions=known_questions,
             reviewer=reviewer,
         )
-        samples += selection.samples
-        dropped += selection.dropped
-    return samples, dropped
 
 
-def _aliases(samples: Iterable[GeneratedSample], entities: Entities) -> Iterator[dict[str, Any]]:
-    """Return the alias line of every entity that is an answer or part of an evidence."""
-    named: set[str | None] = set()
-    for sample in samples:
-        named.add(sample.answer_id)
-        for triple in sample.evidences_id:
-            named |= {triple.subject_id, triple.object_id}
-    for qid in sorted(int(name[1:]) for name in named if name and name[0] == "Q"):
+def _named(sample: GeneratedSample) -> Iterator[int]:
+    """Yield the entities that are the answer of a sample or part of its evidences."""
+    ids = (one for triple in sample.evidences_id for one in (triple.subject_id, triple.object_id))
+    for name in (sample.answer_id, *ids):
+        if name and name[0] == "Q":
+            yield int(name[1:])
+
+
+def _aliases(named: array[int], entities: Entities) -> Iterator[dict[str, Any]]:
+    """Yield the alias line of each of some entities."""
+    for qid in np.unique(np.array(named, dtype=np.int64)).tolist():
         if qid not in entities:
             continue
         names = entities.names(qid)
@@ -211,18 +251,15 @@ def _aliases(samples: Iterable[GeneratedSample], entities: Entities) -> Iterator
 def make_contexts(run: GenerationRun) -> None:
     """Add distractors to the gold paragraphs of every sample, up to ten paragraphs."""
     config = run.config
-    path = run.work / "samples" / "samples.jsonl"
-    samples = list(read_json_lines(path, GeneratedSample))
 
     def make(folder: Path) -> Mapping[str, Any]:
-        contexts = _find_distractors(run, folder, samples)
+        contexts = _find_distractors(run, folder)
         counts: Counter[str] = Counter()
         kept: Counter[str] = Counter()
 
         def examples() -> Iterator[GeneratedSample]:
-            for number, sample in enumerate(samples):
+            for sample, found in contexts.all(config.seed):
                 limit = config.limit_of(sample.type)
-                found = contexts.of(number, sample, config.seed)
                 if found is None:
                     counts[f"{sample.type}/too_few_distractors"] += 1
                 elif limit is not None and kept[sample.type] >= limit:
@@ -233,31 +270,42 @@ def make_contexts(run: GenerationRun) -> None:
                     yield msgspec.structs.replace(sample, context=context, tier=tier)
 
         total = write_lines(folder / "examples.jsonl", examples())
+        (folder / NEAREST).unlink()
         return {"examples": total, "dropped": dict(sorted(counts.items()))}
 
     limits = [config.limit_of(kind) for kind in config.all_types]
     settings = [*limits, config.paragraphs_wanted]
-    run.stage("contexts", make, settings=settings, queries=CONTEXTS)
+    run.stage("contexts", make, settings=settings, queries=CONTEXTS, keep_partial=True)
 
 
-def _find_distractors(run: GenerationRun, folder: Path, samples: list[GeneratedSample]) -> Contexts:
+def _find_distractors(run: GenerationRun, folder: Path) -> Contexts:
     """Take distractors from the 50 nearest pages; samples that fall short from 200, any type."""
-    linked, workers = run.tables["linked"], run.resources.workers
-    ranked = nearest_pages(samples, linked, workers=workers, folder=folder)
+
+    def samples() -> Iterator[GeneratedSample]:
+        return read_json_lines(run.work / "samples" / "samples.jsonl", GeneratedSample)
+
+    ranked = folder / NEAREST
+    if not ranked.exists():
+        questions = [normalize(sample.question) for sample in samples()]
+        write_nearest(questions, run.tables["linked"], ranked, run=run.engine.map)
     size = run.config.paragraphs_wanted
-    contexts = Contexts(size)
-    numbers: Iterable[int] = range(len(samples))
+    contexts = Contexts(size, samples, folder)
+    chosen: Iterable[tuple[int, GeneratedSample]] = enumerate(samples())
     for name, depth in (("near", NEAR), ("far", FAR)):
-        tables = dict(run.tables)
-        rows = gold_tables(samples, numbers, size, typed_only=depth == NEAR)
-        for table, found in (rows | {"hits": hits_table(ranked, numbers, depth)}).items():
-            write_part(folder / name / table, "part-00000", found)
-            tables[table] = folder / name / table
-        run_queries(run.engine, CONTEXTS, tables, folder / name)
-        contexts.add(folder / name / "distractors", folder / name / "context_pages")
-        numbers = contexts.short(samples)
-        if not numbers:
+        place = folder / name
+        some = False
+        for _, part in numbered_parts(chosen, SAMPLES_AT_ONCE):
+            write_inputs(part, ranked, place, size, depth=depth, typed_only=depth == NEAR)
+            some = True
+        if not some and name == "far":
             break
+        if not some:
+            write_inputs((), ranked, place, size, depth=depth, typed_only=True)
+        inputs = {table: place / table for table in ("golds", "needs", "named", "answers", "hits")}
+        tables = dict(run.tables) | inputs
+        run_queries(run.engine, CONTEXTS, tables, place)
+        contexts.add(place / "distractors", place / "context_pages")
+        chosen = contexts.short()
     return contexts
 
 

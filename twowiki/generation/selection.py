@@ -7,6 +7,7 @@ reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from types import GenericAlias
 from typing import Any, NamedTuple
@@ -62,33 +63,22 @@ class DroppedCandidate(msgspec.Struct):
     candidate: Candidate
 
 
-class SelectedSamples(NamedTuple):
-    """Samples in the order of the draw, and the candidates that were dropped."""
-
-    samples: list[GeneratedSample]
-    dropped: list[DroppedCandidate]
-
-
 def table_of_type(question_type: str) -> str:
     """Return the name of the table that holds a type's candidates."""
     return _RULES[question_type].table
 
 
-def read_candidates(folder: Path, question_type: str, surplus: int | None) -> list[Candidate]:
-    """Read the first candidates of a type, more than are wanted; None reads all."""
-    rows: list[Candidate] = []
+def read_candidates(folder: Path, question_type: str, surplus: int | None) -> Iterator[Candidate]:
+    """Yield the first candidates of a type, more than are wanted; None yields all."""
     shape: Any = GenericAlias(list, (_RULES[question_type].candidate,))
-    for file in parquet_files(folder):
-        for batch in pq.ParquetFile(file).iter_batches(batch_size=20_000):
-            for row in msgspec.convert(batch.to_pylist(), shape):
-                if isinstance(row, ChainCandidate) and (question_type == "inference") != (
-                    row.rule > 0
-                ):
-                    continue
-                rows.append(row)
-                if surplus is not None and len(rows) >= surplus:
-                    return rows
-    return rows
+    rows = (
+        row
+        for file in parquet_files(folder)
+        for batch in pq.ParquetFile(file).iter_batches(batch_size=5_000)
+        for row in msgspec.convert(batch.to_pylist(), shape)
+        if not isinstance(row, ChainCandidate) or (question_type == "inference") == (row.rule > 0)
+    )
+    return islice(rows, surplus)
 
 
 def select_samples(
@@ -101,8 +91,8 @@ def select_samples(
     drawing: Drawing,
     known_questions: set[str],
     reviewer: Reviewer,
-) -> SelectedSamples:
-    """Turn candidates of one type into samples.
+) -> Iterator[GeneratedSample | DroppedCandidate]:
+    """Turn candidates of one type into samples, in the order of the draw.
 
     Args:
         candidates: in the order of the draw.
@@ -113,34 +103,37 @@ def select_samples(
         drawing: decides which samples are released.
         known_questions: questions that exist already, folded; those of the samples are added.
         reviewer: chooses the facts' sentences and drops plans with faults.
+
+    Yields:
+        Samples, and every candidate that gives none.
     """
-    selection = SelectedSamples([], [])
-
-    def drop(candidate: Candidate, reason: str) -> None:
-        selection.dropped.append(DroppedCandidate(question_type, reason, candidate))
-
+    count = 0
     for candidate in candidates:
-        if most is not None and len(selection.samples) >= most:
-            drop(candidate, "beyond_the_limit")
+        if most is not None and count >= most:
+            yield DroppedCandidate(question_type, "beyond_the_limit", candidate)
             continue
         plan = _RULES[question_type].plan(candidate, entities, style)
         if isinstance(plan, Plan):
             plan = reviewer.review(plan)
         for sample in _samples_of(plan, entities, style, every_answer=most is None):
             if isinstance(sample, Drop):
-                drop(candidate, sample.reason)
+                yield DroppedCandidate(question_type, sample.reason, candidate)
                 continue
             folded = sample.question.casefold().strip()
             if folded in known_questions:
-                drop(candidate, "duplicate_question")
+                yield DroppedCandidate(question_type, "duplicate_question", candidate)
                 continue
             known_questions.add(folded)
-            selection.samples.extend(drawing.release(Drawn(sample, candidate)))
-    selection.samples.extend(drawing.late())
+            for released in drawing.release(Drawn(sample, candidate)):
+                count += 1
+                if most is None or count <= most:
+                    yield released
+    for late in drawing.late():
+        count += 1
+        if most is None or count <= most:
+            yield late
     for candidate, reason in drawing.waiting():
-        drop(candidate, reason)
-    del selection.samples[most or len(selection.samples) :]
-    return selection
+        yield DroppedCandidate(question_type, reason, candidate)
 
 
 def _samples_of(

@@ -220,7 +220,10 @@ class Resources:
         group="resources",
     )
     memory: str = argument(
-        "2GB", "the engine's memory limit; more is put on disk", metavar="SIZE", group="resources"
+        "2GB",
+        "what all processes together may hold in memory, 1GB or more; the rest is put on disk",
+        metavar="SIZE",
+        group="resources",
     )
     master: str = argument("local[2]", "Spark's master", metavar="URL", group="resources")
     spark_conf: tuple[str, ...] = argument(
@@ -231,5 +234,17 @@ class Resources:
 
     def __post_init__(self) -> None:
         check_values(self)
-        if not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]I?B", self.memory.upper()):
-            raise DataError(f"--memory is {self.memory!r}", remedy="Write a size such as 2GB.")
+        memory_bytes(self.memory)
+
+    def processes(self, each: int) -> int:
+        """Return how many processes may work at once, where each needs so many bytes."""
+        return max(1, min(self.workers, memory_bytes(self.memory) // each))
+
+
+def memory_bytes(text: str) -> int:
+    """Return the bytes of a size such as 2GB or 512 MiB."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT])(I?)B", text.upper())
+    if found is None:
+        raise DataError(f"--memory is {text!r}", remedy="Write a size such as 2GB.")
+    number, unit, binary = found.groups()
+    return int(float(number) * (1024 if binary else 1000) ** ("KMGT".index(unit) + 1))

@@ -7,7 +7,10 @@ Only integers and strings: every engine reads and orders them alike. `norm` colu
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,11 +18,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from twowiki.errors import DataError
 from twowiki.io.failures import damage_named
+from twowiki.io.files import NO_ROOM
 
 TableRow = tuple[Any, ...]
 GENERATE_AGAIN = "Run `twowiki generate` again with --restart"
+MAKE_ROOM = (
+    "Make room, or set --work to a larger disk, and run the command again: what is finished is kept"
+)
 _BIGINT_DIGITS = 19
+_ROWS_AT_ONCE = 10_000
 
 _TYPES = {"int": pa.int64(), "text": pa.string()}
 
@@ -113,8 +122,15 @@ def write_part(folder: Path, part: str, table: pa.Table) -> None:
     """Write one file of a table in one step."""
     folder.mkdir(parents=True, exist_ok=True)
     aside = folder / f".{part}.tmp"
-    pq.write_table(table, aside, compression="zstd")
-    aside.replace(folder / f"{part}.parquet")
+    try:
+        pq.write_table(table, aside, compression="zstd")
+        aside.replace(folder / f"{part}.parquet")
+    except OSError as error:
+        aside.unlink(missing_ok=True)
+        if error.errno not in NO_ROOM:
+            raise
+        problem = f"cannot be written ({os.strerror(error.errno)})"
+        raise DataError(problem, file=folder / f"{part}.parquet", remedy=MAKE_ROOM) from error
 
 
 def parquet_files(folder: Path) -> list[Path]:
@@ -141,6 +157,25 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
     return rows
 
 
+def iter_rows(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table of any size, in order."""
+    for batch in iter_batches(folder):
+        yield from batch.to_pylist()
+
+
+def iter_batches(folder: Path, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """Yield a table of any size in batches of some thousand rows, in order."""
+    for file in parquet_files(folder):
+        with damage_named(file, GENERATE_AGAIN):
+            yield from pq.ParquetFile(file).iter_batches(_ROWS_AT_ONCE, columns=columns)
+
+
+def rows_by(folder: Path, column: str) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    """Yield the rows of a table that is sorted by a column, together for each value."""
+    for value, rows in groupby(iter_rows(folder), key=itemgetter(column)):
+        yield value, list(rows)
+
+
 def count_rows(folder: Path) -> int:
     """Count a table's rows from its files' footers."""
     count = 0
@@ -153,10 +188,9 @@ def count_rows(folder: Path) -> int:
 def count_reasons(folder: Path) -> dict[str, int]:
     """Count a candidate table's rows by the reason that drops them; "" for kept ones."""
     counts: dict[str, int] = {}
-    for file in parquet_files(folder):
-        for batch in pq.ParquetFile(file).iter_batches(batch_size=200_000, columns=["reason"]):
-            for entry in pc.value_counts(batch.column("reason")).to_pylist():
-                counts[entry["values"]] = counts.get(entry["values"], 0) + entry["counts"]
+    for batch in iter_batches(folder, ["reason"]):
+        for entry in pc.value_counts(batch.column("reason")).to_pylist():
+            counts[entry["values"]] = counts.get(entry["values"], 0) + entry["counts"]
     return dict(sorted(counts.items()))
 
 
@@ -178,10 +212,8 @@ def table_sizes(folder: Path) -> dict[str, dict[str, int]]:
 def digest_rows(folder: Path) -> str:
     """Return a digest of a table's rows, whatever their order and their files."""
     total = 0
-    for file in parquet_files(folder):
-        with damage_named(file, GENERATE_AGAIN):
-            for batch in pq.ParquetFile(file).iter_batches(batch_size=50_000):
-                total += sum(map(_row_digest, _plain_rows(batch)))
+    for batch in iter_batches(folder):
+        total += sum(map(_row_digest, _plain_rows(batch)))
     return f"{total % (1 << 64):016x}"
 
 
