@@ -33,6 +33,7 @@ from twowiki.generation.samples import (
 )
 from twowiki.generation.tables import read_rows
 from twowiki.generation.templates import (
+    Form,
     chain_phrase,
     fill,
     listed_forms,
@@ -342,8 +343,8 @@ def _compared_with(row: ListedSet, entities: Entities, style: Style) -> str:
     if row.bridge is None:
         return slots_of(entities, style, row.other.subject)[0]
     start = row.bridge.subject
-    phrase = chain_phrase([row.bridge.relation], entities.entity(start).type)
-    return phrase.replace("#x", slots_of(entities, style, start)[0])
+    phrase = Form("", chain_phrase([row.bridge.relation], entities.entity(start).type))
+    return fill(phrase, {"x": slots_of(entities, style, start)[0]}, style.wording) or ""
 
 
 def _answer(row: ListedSet, names: Sequence[str], pick: str) -> str:
