@@ -5,9 +5,9 @@
 Every item is predicted once by a model that has not seen it. Five settings: both models from
 scratch and both trained on fictional worlds first, each with the same processor minutes on real
 items (one thread), and the encoder after the worlds alone, without any real item. Nothing is
-chosen on the items that are scored: a fold's model is the one at its end. The encoder has renamed
-copies of its real items too (`--mix renamed=2`), with `--dump DIR` also questions that are
-generated from the pages of these items alone; `--real N` keeps N real items of a fold, for a
+chosen on the items that are scored: a fold's model is the one at its end. `--mix renamed=2` adds
+renamed copies of the encoder's real items, `--dump DIR` questions that are generated from the
+pages of these items alone; `--real N` keeps N real items of a fold, for a
 learning curve. `--starts` takes models that were trained on worlds before. Each training is a
 process of its own; OUT keeps what is done, a training that was cut off goes on from its last
 checkpoint, and a run with `--settings` or `--only-folds` does a part. Prints the table so far,
@@ -46,7 +46,7 @@ FIGURES = ("em", "f1", "sp_em", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_
 SETTINGS = ("baseline", "encoder", "baseline_world", "encoder_world", "encoder_world_alone")
 ALONE = "encoder_world_alone"
 PAIRS = (("encoder", "baseline"), ("encoder_world", "baseline_world"))
-AFTER_WORLD = ("--learning_rate", "1e-4", "--head_learning_rate", "4e-4")
+AFTER_WORLD = ("--learning_rate", "5e-5", "--head_learning_rate", "1.5e-4")  # gentle: few items
 
 
 def main() -> None:
@@ -73,7 +73,7 @@ def main() -> None:
     parser.add_argument("--only-folds", type=int, nargs="*", help="do these now (from 0)")
     parser.add_argument("--settings", nargs="+", default=list(SETTINGS), choices=SETTINGS)
     parser.add_argument(
-        "--mix", nargs="*", default=["renamed=2"],
+        "--mix", nargs="*", default=[],
         help="added to the encoder's real items: renamed=N, files; see train_mix",
     )  # fmt: skip
     parser.add_argument("--flags", default="", help="more flags for the encoder's trainings")
