@@ -197,6 +197,8 @@ def test_places_are_the_best_objects_of_each_page_with_its_title() -> None:
         found = page_places(one, logits, answer, relations, config)
         text = lay_out(example.context).text
         assert found[1] == []  # this slot holds no triple
+        none = [len(config.relations)] * 2
+        assert page_places(one, logits, answer, none, config) == [[], []]
         for slot in found[:1]:
             assert 1 <= len(slot) <= 8
             assert [place.score for place in slot] == sorted(

@@ -184,6 +184,8 @@ def page_places(
     """
     names = config.relations or []
     held = [slot for slot, number in enumerate(relations) if number < len(names)]
+    if not held:
+        return [[] for _ in relations]
     tokens = len(window.token_ids)
     first, last, object_first, object_last = (_log_shares(part[:tokens, held]) for part in pointers)
     answered = [_log_shares(part[:tokens, None])[:, 0] for part in answer]
