@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-TWO = ["-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", "29517"]
+PORT = 29517 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+TWO = ["-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", f"{PORT}"]
 SHARED = (
     "--num_train_epochs 3 --per_device_train_batch_size 4 --per_device_eval_batch_size 3 "
     "--logging_steps 1 --early_stopping_patience 0 --dropout 0.1 --warmup_steps 2 "
