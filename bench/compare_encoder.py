@@ -7,11 +7,11 @@ scratch and both trained on fictional worlds first, each with the same processor
 items (one thread), and the encoder after the worlds alone, without any real item. Nothing is
 chosen on the items that are scored: a fold's model is the one at its end. `--mix renamed=2` adds
 renamed copies of the encoder's real items, `--dump DIR` questions that are generated from the
-pages of these items alone; `--real N` keeps N real items of a fold, for a
-learning curve. `--starts` takes models that were trained on worlds before. Each training is a
-process of its own; OUT keeps what is done, a training that was cut off goes on from its last
-checkpoint, and a run with `--settings` or `--only-folds` does a part. Prints the table so far,
-with the paired randomization test of the encoder against the baseline.
+pages of these items alone; `--real N` keeps N real items of a fold, for a learning curve.
+`--starts` takes models that were trained on worlds before. Each training is a process of its own;
+OUT keeps what is done, a training that was cut off goes on from its last checkpoint, and a run
+with `--settings` or `--only-folds` does a part. Prints the table so far, with the paired
+randomization test of the encoder against the baseline.
 
   python bench/compare_encoder.py --backbone PATH --train dev.json --test other.json --out said.json
 
@@ -216,10 +216,8 @@ def asked_of(given: argparse.Namespace, settings: str) -> dict[str, Any]:
     names = ["folds", "seed", "flags"]
     names += [] if settings == ALONE else ["minutes", "mix", "real"]
     names += ["world_minutes"] if "_world" in settings else []
-    asked = {name: getattr(given, name) for name in names}
-    if settings != ALONE:
-        asked["dump"] = bool(given.dump)
-    return asked
+    dump = {} if settings == ALONE else {"dump": bool(given.dump)}
+    return {name: getattr(given, name) for name in names} | dump
 
 
 def figures_of_run(given: argparse.Namespace, settings: str, fold: int) -> dict[str, Any] | None:

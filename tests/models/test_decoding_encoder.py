@@ -10,9 +10,8 @@ from tests.small_encoder import model_and_records, settings
 from tests.small_model import GOLD_Q1, examples
 from twowiki.models.comparison_answers import fits
 from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
-from twowiki.models.decoding import PagePlace, ScoredSpan, WindowScores
+from twowiki.models.decoding import PagePlace, ScoredSpan, TripleSlot, WindowScores
 from twowiki.models.decoding_encoder import (
-    PlacedSlot,
     agreeing_triples,
     decode_record,
     page_places,
@@ -99,7 +98,7 @@ def page(number: int, name: str, score: float, answer: float = -1.0) -> PagePlac
 def agreed(
     slots: list[tuple[str, list[PagePlace]]], question: str = QUESTION, **options: Any
 ) -> list[tuple[str, ...]]:
-    placed = [PlacedSlot(relation, 0.9, places) for relation, places in slots]
+    placed = [TripleSlot(relation, 0.9, [], [], places) for relation, places in slots]
     config = configured(**options)
     found = agreeing_triples(placed, fold(question), CONTEXT, TEXT, config)
     return [tuple(triple[:3]) for triple, _ in found]
@@ -154,7 +153,7 @@ def test_two_slots_do_not_hold_one_triple_if_another_place_is_near() -> None:
 
 def test_support_is_the_first_sentence_with_the_object_and_others_elsewhere() -> None:
     context = (("Mist", ("A film.", "Its director is Ada Orr.", "Ada Orr!")), *CONTEXT[1:])
-    slot = PlacedSlot("director", 0.9, [page(0, "Ada Orr", -0.1)])
+    slot = TripleSlot("director", 0.9, [], [], [page(0, "Ada Orr", -0.1)])
     found = agreeing_triples([slot], fold(QUESTION), CONTEXT, TEXT, configured())
     assert stating_sentences(found, context) == {(0, 1)}
     config = configured()

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise, product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 
@@ -25,6 +25,7 @@ from .decoding import (
     PagePlace,
     ScoredSpan,
     ScoredTriple,
+    TripleSlot,
     WindowScores,
     collect_scores,
     merge_windows,
@@ -120,9 +121,7 @@ def decode_triples(
     if not config.chain_consistency:
         slots.sort(key=lambda slot: not is_named(slice_of(text, slot.subjects[0]), question))
         return unique_triples(slots, text), set()
-    placed = [
-        PlacedSlot(slot.relation, slot.probability, slot.pages) for slot in slots if slot.pages
-    ]
+    placed = [slot for slot in slots if slot.pages]
     found = agreeing_triples(placed, question, context, text, config)
     return [triple for triple, _ in found], stating_sentences(found, context)
 
@@ -156,14 +155,6 @@ def with_answer(
         answer_score=float(numpy.mean([s.answer_types[answer_type] for s in scores])),
         answer_span=place,
     )
-
-
-class PlacedSlot(NamedTuple):
-    """A slot that holds a triple: its relation, and its places, the best first."""
-
-    relation: str
-    probability: float
-    places: list[PagePlace]
 
 
 def page_places(
@@ -258,7 +249,7 @@ def _span(window: Window, first: int, last: int) -> ScoredSpan:
 
 
 def agreeing_triples(
-    slots: Sequence[PlacedSlot],
+    slots: Sequence[TripleSlot],
     question: str,
     context: Paragraphs,
     text: str,
@@ -294,7 +285,7 @@ def agreeing_triples(
 
 
 def _choose(
-    slots: Sequence[PlacedSlot],
+    slots: Sequence[TripleSlot],
     named: Sequence[bool],
     context: Paragraphs,
     text: str,
@@ -304,7 +295,7 @@ def _choose(
     if not slots:
         return []
     each = max(1, int(_CHOICES ** (1 / len(slots))))
-    lists = [slot.places[:each] for slot in slots]
+    lists = [slot.pages[:each] for slot in slots]
     titles = [_key(title) for title, _ in context]
     objects = {place: _key(slice_of(text, place.object)) for some in lists for place in some}
 
