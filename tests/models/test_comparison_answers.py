@@ -14,6 +14,8 @@ from twowiki.models.comparison_answers import (
     derive_answer,
     find_date,
     is_named,
+    named_titles,
+    without_brackets,
 )
 
 
@@ -153,3 +155,20 @@ def test_gold_triples_of_real_items_give_their_answers(shared: Path) -> None:
             assert found[0].casefold() == (example.answer or "").casefold(), example.id
             assert "comparison" in (example.type or "")
     assert derived >= 111  # of 113
+
+
+def test_a_name_within_a_longer_one_is_not_named() -> None:
+    titles = ["Carlisle", "Edward Howard, 2nd Earl of Carlisle", "Howard (film)", "Ward"]
+    question = "who is edward howard, 2nd earl of carlisle's grandfather?"
+    assert named_titles(titles, question) == [False, True, False, False]
+    both = "were edward howard, 2nd earl of carlisle and howard in carlisle?"
+    assert named_titles(titles, both) == [True, True, True, False]
+    bracketed = ["Phila (daughter of Ann)", "Phila (daughter of Bea)", "Ann"]
+    assert named_titles(bracketed, "who is phila (daughter of bea)'s son?") == [False, True, False]
+    assert named_titles(bracketed, "who is phila's son?") == [True, True, False]
+    assert named_titles(["", "()"], "who?") == [False, False]
+
+
+def test_brackets_are_taken_out_of_a_question() -> None:
+    assert without_brackets("who sings mist (ada orr song)?") == "who sings mist?"
+    assert without_brackets("who (x") == "who (x"

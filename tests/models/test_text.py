@@ -13,6 +13,7 @@ from twowiki.models.text import (
     find_text,
     fold,
     is_aligned,
+    joined_names,
     nearest_span,
     occurrences,
     token_span,
@@ -113,3 +114,11 @@ def test_the_published_choice_takes_the_first_place_on_borders_else_the_nearest(
     exact = list(occurrences(text, "John"))
     assert nearest_span(starts, ends, exact) == TokenSpan(3, 3)
     assert nearest_span(starts, ends, []) is None
+
+
+def test_names_are_joined_at_their_hyphens() -> None:
+    assert joined_names("Bourbon- Two Sicilies") == "Bourbon-Two Sicilies"
+    assert (
+        joined_names("pre- and post-war, 1982- 1985 -  X - Y")
+        == "pre- and post-war, 1982- 1985 -  X - Y"
+    )

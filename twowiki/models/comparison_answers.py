@@ -2,22 +2,25 @@
 
 In: a question that compares two things it names, and its triples. Its words, without the names,
 decide what is compared: the first or the last date, the longer life, or whether both have one
-country. Out: the answer, or None where anything is missing or undecided. `fits` tells dates,
-countries and names apart for the choice of triples.
+country. Out: the answer, or None where anything is missing or undecided. `misfit` tells
+dates, countries and names apart for the choice of triples.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
 
 from .decoding import ScoredTriple
-from .text import bare_title, fold, occurrences
+from .text import Span, bare_title, fold, occurrences
 
+_UNFIT, _UNLIKE = 10.0, 5.0  # what an object costs that can be none, or hardly, in logits
 _DATE_WORDS = 4
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-_DATED = ("date of birth", "date of death", "publication date", "inception")
+_OF_LIFE = ("date of birth", "date of death")
+DATED = (*_OF_LIFE, "publication date", "inception")
 _PLACED = ("country of citizenship", "country of origin", "country")
 _SAME = re.compile(r"\b(same|common|share[sd]?)\b.*\b(country|nationalit\w+|citizenship)\b")
 _LONGER = re.compile(r"\blived?\b.*\blonger\b")
@@ -88,14 +91,31 @@ def compared(question: str, triples: Sequence[ScoredTriple]) -> list[int]:
 
 def is_named(name: str, question: str) -> bool:
     """Return whether a folded question names something as whole words, its brackets aside."""
-    for form in _forms(name):
-        for span in occurrences(question, form):
-            before, after = question[: span.start][-1:], question[span.end :][:1]
-            if not (form[0].isalnum() and before.isalnum()) and not (
-                form[-1].isalnum() and after.isalnum()
-            ):
-                return True
-    return False
+    return any(_whole_words(question, form) for form in _forms(name))
+
+
+def named_titles(titles: Sequence[str], question: str) -> list[bool]:
+    """Return which titles a folded question names; a name within a longer one does not count."""
+    owners: defaultdict[str, list[int]] = defaultdict(list)
+    for number, title in enumerate(titles):
+        for form in {*_forms(title)} - {""}:
+            owners[form].append(number)
+    named = [False] * len(titles)
+    for form in sorted(owners, key=len, reverse=True):
+        for span in _whole_words(question, form):
+            question = question[: span.start] + "|" * len(form) + question[span.end :]
+            for number in owners[form]:
+                named[number] = True
+    return named
+
+
+def _whole_words(question: str, form: str) -> list[Span]:
+    def apart(span: Span) -> bool:
+        before, after = question[: span.start][-1:], question[span.end :][:1]
+        inside = form[0].isalnum() and before.isalnum(), form[-1].isalnum() and after.isalnum()
+        return not any(inside)
+
+    return [span for span in occurrences(question, form) if apart(span)]
 
 
 def without_names(question: str, names: Sequence[str]) -> str:
@@ -107,6 +127,11 @@ def without_names(question: str, names: Sequence[str]) -> str:
     return words
 
 
+def without_brackets(question: str) -> str:
+    """Take brackets out of a question: what stands in them tells things of one name apart."""
+    return re.sub(r"\s*\([^()]*\)", "", question)
+
+
 def _forms(name: str) -> tuple[str, str]:
     return fold(name).strip(), fold(bare_title(name)).strip()
 
@@ -116,13 +141,20 @@ def same_thing(one: str, other: str) -> bool:
     return fold(bare_title(one.strip())) == fold(bare_title(other.strip()))
 
 
-def fits(relation: str, words: str) -> bool:
-    """Return whether words can be an object: a date, a country, or a name, by the relation."""
-    if relation in _DATED:
-        return len(words.split()) <= _DATE_WORDS and find_date(words) is not None
+def misfit(relation: str, words: str, title: str) -> float:
+    """Return what it costs to take words of a page as an object, in logits; 0 where they suit.
+
+    They are a date, a country or a name, by the relation. A life's dates are whole, with a month;
+    a name is no part of the page's own title.
+    """
+    date = find_date(words) if len(words.split()) <= _DATE_WORDS else None
+    if relation in DATED:
+        return _UNFIT if date is None else _UNLIKE * (relation in _OF_LIFE and not date[1])
     if relation in _PLACED:
-        return is_country(words)
-    return relation == "cause of death" or not words[:1].islower()
+        return 0.0 if is_country(words) else _UNFIT
+    if relation != "cause of death" and (words[:1].islower() or (date and date[1])):
+        return _UNFIT
+    return _UNLIKE * (fold(words) in fold(bare_title(title)))
 
 
 def values_of(triples: Sequence[ScoredTriple], root: int, relations: Sequence[str]) -> list[str]:
@@ -151,7 +183,7 @@ def same_country(values: Sequence[Sequence[str]]) -> tuple[str, None] | None:
 def life(triples: Sequence[ScoredTriple], root: int) -> float | None:
     """Return how long a subject lived, in years."""
     ends = []
-    for relation in ("date of birth", "date of death"):
+    for relation in _OF_LIFE:
         values = values_of(triples, root, (relation,))
         date = find_date(values[0]) if values else None
         if date is None:
@@ -190,7 +222,7 @@ def _dates_compared(words: str) -> tuple[str, ...]:
         return ("date of death",)
     if re.search(r"\b(born|birth|older|younger|oldest|youngest)\b", words):
         return ("date of birth",)
-    return _DATED[2:]
+    return DATED[2:]
 
 
 # one country per piece: its names and demonyms, separated by commas

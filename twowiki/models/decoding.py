@@ -18,7 +18,16 @@ from torch import Tensor
 
 from .features import Window
 from .labels import ANSWER_TYPES, MultihopConfig
-from .text import TITLE_END, TITLE_START, Paragraphs, Span, code_points, lay_out, without_markers
+from .text import (
+    TITLE_END,
+    TITLE_START,
+    Paragraphs,
+    Span,
+    code_points,
+    joined_names,
+    lay_out,
+    without_markers,
+)
 
 
 class ScoredSpan(NamedTuple):
@@ -285,8 +294,8 @@ def unique_triples(slots: Iterable[TripleSlot], text: str) -> list[ScoredTriple]
 
 
 def slice_of(text: str, span: ScoredSpan | None) -> str:
-    """Return the characters of a span, without markers and outer blanks."""
-    return without_markers(text[span.start : span.end]) if span else ""
+    """Return the characters of a span, without markers and blanks around it or after hyphens."""
+    return joined_names(without_markers(text[span.start : span.end])) if span else ""
 
 
 def _best(places: Sequence[list[ScoredSpan]]) -> list[ScoredSpan]:

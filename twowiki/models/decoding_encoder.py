@@ -17,7 +17,15 @@ from typing import Any
 
 import numpy
 
-from .comparison_answers import derive_answer, fits, is_named, same_thing
+from .comparison_answers import (
+    DATED,
+    derive_answer,
+    is_named,
+    misfit,
+    named_titles,
+    same_thing,
+    without_brackets,
+)
 from .configuration_encoder import TwoWikiEncoderConfig
 from .decoding import (
     NO_ANSWER,
@@ -36,11 +44,10 @@ from .decoding import (
 )
 from .features import Window
 from .labels import ANSWER_TYPES, POINTERS
-from .text import Paragraphs, Span, bare_title, fold, lay_out
+from .text import Paragraphs, Span, bare_title, fold, joined_names, lay_out
 
 _ANSWER_SHARE = 0.3  # of the answer's score in the choice of a chain's last object
-_REPEATED = 5.0  # what a triple that another slot holds too costs, in logits
-_UNFIT = 10.0  # what an object costs that is no value of its relation, in logits
+_REPEATED = 5.0  # what a triple, or a page's date, costs that another slot holds too, in logits
 _CONSIDERED = 30  # objects of a page that are looked at
 _CHOICES = 1500  # combinations of places that are compared, at most
 _UNLIKELY = -1e9
@@ -184,12 +191,13 @@ def page_places(
     for paragraph, title, start, end in _pages(window, config):
         subject_scores = first[title].max(0) + last[title].max(0)
         subject = _span(window, title.start, title.stop - 1)
+        name = _words(window, subject)
         spans = _best_spans(object_first[start:end], object_last[start:end], config)
         for slot, subject_score, found in zip(held, subject_scores, spans, strict=True):
             for one, other, score in found:
                 place = _span(window, start + one, start + other)
-                words = window.text[place.start - window.char_offset :][: place.end - place.start]
-                cost = 0.0 if fits(names[relations[slot]], words) else _UNFIT
+                words = _words(window, place)
+                cost = misfit(names[relations[slot]], words, name)
                 likely = float(answered[0][start + one] + answered[1][start + other])
                 total = float(subject_score) + score - cost
                 places[slot].append(PagePlace(paragraph, subject, place, total, likely))
@@ -248,6 +256,11 @@ def _span(window: Window, first: int, last: int) -> ScoredSpan:
     )
 
 
+def _words(window: Window, span: ScoredSpan) -> str:
+    """Return the characters of a span of the whole context."""
+    return window.text[span.start - window.char_offset : span.end - window.char_offset]
+
+
 def agreeing_triples(
     slots: Sequence[TripleSlot],
     question: str,
@@ -268,7 +281,7 @@ def agreeing_triples(
         config: the model's configuration; `chain_margin` is what it costs that a subject is
             neither named by the question nor the object of another triple, in logits.
     """
-    named = [is_named(title, question) for title, _ in context]
+    named = named_titles([title for title, _ in context], question)
     chosen = _choose(slots, named, context, text, config.chain_margin)
     order = sorted(range(len(chosen)), key=lambda number: not named[chosen[number].paragraph])
     compared = {place.paragraph for place in chosen if named[place.paragraph]}
@@ -307,7 +320,7 @@ def _choose(
             others = names[:number] + names[number + 1 :]
             total -= 0 if titles[choice[number].paragraph] in others else margin
         held = {
-            (place.paragraph, slot.relation, one)
+            (place.paragraph, slot.relation, slot.relation in DATED or one)
             for place, slot, one in zip(choice, slots, names, strict=True)
         }
         total -= _REPEATED * (len(choice) - len(held))
@@ -343,7 +356,7 @@ def stating_sentences(
     for triple, page in triples:
         wanted = fold(triple.object)
         for number, sentence in enumerate(context[page][1]):
-            if wanted in fold(sentence):
+            if wanted in fold(joined_names(sentence)):
                 found.add((page, number))
                 break
     return found
@@ -357,7 +370,7 @@ def last_of_chain(question: str, triples: Sequence[ScoredTriple]) -> ScoredTripl
     """
     if len(triples) != 2:
         return None
-    named = [is_named(triple.subject, question) for triple in triples]
+    named = named_titles([triple.subject for triple in triples], without_brackets(question))
     if all(named):
         return None
     if not any(named):

@@ -107,6 +107,13 @@ def fold(text: str) -> str:
     return lowered.replace(FINAL_SIGMA, SIGMA)  # which sigma depends on the neighbors
 
 
+def joined_names(text: str) -> str:
+    """Join names at their hyphens: the release's paragraphs write "Bourbon- Two Sicilies"."""
+    return re.sub(
+        r"(?<=\w)- (\w)", lambda found: f"-{found[1]}" if found[1].isupper() else found[0], text
+    )
+
+
 def bare_title(title: str) -> str:
     """Drop the bracket at the end of a title: "Heart (1987 film)" becomes "Heart".
 
