@@ -150,6 +150,7 @@ def predict(run: Path, items: Path, predictions: Path) -> None:
 def train_fold(given: argparse.Namespace, settings: str, fold: int) -> None:
     """Train one setting on one fold, after the worlds where it asks for them."""
     if read_figures(given, settings, fold) is not None:
+        write_figures(given, settings, fold)
         return
     model = settings.removesuffix("_alone").removesuffix("_world")
     folder = given.out / f"fold_{fold}"
@@ -240,9 +241,12 @@ def figures_of_run(given: argparse.Namespace, settings: str, fold: int) -> dict[
 
 
 def write_figures(given: argparse.Namespace, settings: str, fold: int) -> None:
-    """Keep the figures of a fold that has just been done, where they are kept."""
-    path, found = figures_file(given, settings, fold), figures_of_run(given, settings, fold)
-    if path is not None and found is not None:
+    """Keep the figures of a fold that is done, where they are kept and are not there yet."""
+    path = figures_file(given, settings, fold)
+    if path is None or path.is_file():
+        return
+    found = figures_of_run(given, settings, fold)
+    if found is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(found) + "\n", encoding="utf-8")
 

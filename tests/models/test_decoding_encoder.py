@@ -13,6 +13,7 @@ from twowiki.models.comparison_answers import misfit
 from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
 from twowiki.models.decoding import PagePlace, ScoredSpan, TripleSlot, WindowScores
 from twowiki.models.decoding_encoder import (
+    _is_cut,
     agreeing_triples,
     decode_record,
     last_of_chain,
@@ -228,6 +229,17 @@ def test_an_object_that_does_not_suit_its_relation_costs(
     relation: str, words: str, cost: float
 ) -> None:
     assert misfit(relation, words, "Cy Venn (director)") == cost
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "cut"),
+    [(0, 4, False), (0, 8, True), (5, 9, True), (10, 14, True), (5, 14, False)],
+)
+def test_an_object_is_whole_words(start: int, end: int, cut: bool) -> None:
+    _, (window, *_) = model_and_records("bert", examples()[:1])
+    window = window._replace(text="Hugh Yuen-tien - Li", char_offset=100)
+    assert _is_cut(window, ScoredSpan(100 + start, 100 + end, 0.0)) == cut
+    assert not _is_cut(window, ScoredSpan(117, 119, 0.0))  # a dash is no hyphen
 
 
 def test_places_are_the_best_objects_of_each_page_with_its_title() -> None:

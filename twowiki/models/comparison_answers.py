@@ -21,7 +21,7 @@ _DATE_WORDS = 4
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _OF_LIFE = ("date of birth", "date of death")
 DATED = (*_OF_LIFE, "publication date", "inception")
-_PLACED = ("country of citizenship", "country of origin", "country")
+PLACED = ("country of citizenship", "country of origin", "country")
 _SAME = re.compile(r"\b(same|common|share[sd]?)\b.*\b(country|nationalit\w+|citizenship)\b")
 _LONGER = re.compile(r"\blived?\b.*\blonger\b")
 _LATE = re.compile(r"\b(later|last|latest|younger|youngest|more recently|most recently|newer)\b")
@@ -61,7 +61,7 @@ def derive_answer(question: str, triples: Sequence[ScoredTriple]) -> tuple[str, 
         return None
     words = without_names(question, [triples[number].subject for number in roots])
     if _SAME.search(words):
-        return same_country([values_of(triples, number, _PLACED) for number in roots])
+        return same_country([values_of(triples, number, PLACED) for number in roots])
     if _LONGER.search(words):
         lives = [life(triples, number) for number in roots]
         if None in lives or lives[0] == lives[1]:
@@ -150,7 +150,7 @@ def misfit(relation: str, words: str, title: str) -> float:
     date = find_date(words) if len(words.split()) <= _DATE_WORDS else None
     if relation in DATED:
         return _UNFIT if date is None else _UNLIKE * (relation in _OF_LIFE and not date[1])
-    if relation in _PLACED:
+    if relation in PLACED:
         return 0.0 if is_country(words) else _UNFIT
     if relation != "cause of death" and (words[:1].islower() or (date and date[1])):
         return _UNFIT

@@ -19,6 +19,7 @@ import numpy
 
 from .comparison_answers import (
     DATED,
+    PLACED,
     derive_answer,
     is_named,
     misfit,
@@ -48,6 +49,7 @@ from .text import Paragraphs, Span, bare_title, fold, joined_names, lay_out
 
 _ANSWER_SHARE = 0.3  # of the answer's score in the choice of a chain's last object
 _REPEATED = 5.0  # what a triple, or a page's date, costs that another slot holds too, in logits
+_CUT = 5.0  # what an object, but for American-born, costs that ends within a word, in logits
 _CONSIDERED = 30  # objects of a page that are looked at
 _CHOICES = 1500  # combinations of places that are compared, at most
 _UNLIKELY = -1e9
@@ -197,7 +199,9 @@ def page_places(
             for one, other, score in found:
                 place = _span(window, start + one, start + other)
                 words = _words(window, place)
-                cost = misfit(names[relations[slot]], words, name)
+                relation = names[relations[slot]]
+                cost = misfit(relation, words, name)
+                cost += _CUT * (relation not in PLACED and _is_cut(window, place))
                 likely = float(answered[0][start + one] + answered[1][start + other])
                 total = float(subject_score) + score - cost
                 places[slot].append(PagePlace(paragraph, subject, place, total, likely))
@@ -259,6 +263,13 @@ def _span(window: Window, first: int, last: int) -> ScoredSpan:
 def _words(window: Window, span: ScoredSpan) -> str:
     """Return the characters of a span of the whole context."""
     return window.text[span.start - window.char_offset : span.end - window.char_offset]
+
+
+def _is_cut(window: Window, span: ScoredSpan) -> bool:
+    """Return whether a word, or a name with hyphens, goes on before or after a span."""
+    start, end = (place - window.char_offset for place in (span.start, span.end))
+    around = window.text[max(0, start - 2) : start][::-1], window.text[end : end + 2]
+    return any(part[:1].isalnum() or (part[:1] == "-" and part[1:].isalnum()) for part in around)
 
 
 def agreeing_triples(
