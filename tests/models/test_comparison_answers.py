@@ -7,13 +7,16 @@ from pathlib import Path
 import pytest
 
 from tests.tiny_data import tiny_examples
+from twowiki.data.relations import RULES
 from twowiki.data.schema import Triple
 from twowiki.data.sources import read_examples
 from twowiki.models.comparison_answers import (
+    _KIN,
     country_of,
     derive_answer,
     find_date,
     is_named,
+    kin_chain,
     named_titles,
     without_brackets,
 )
@@ -172,3 +175,29 @@ def test_a_name_within_a_longer_one_is_not_named() -> None:
 def test_brackets_are_taken_out_of_a_question() -> None:
     assert without_brackets("who sings mist (ada orr song)?") == "who sings mist?"
     assert without_brackets("who (x") == "who (x"
+
+
+@pytest.mark.parametrize(
+    ("words", "given", "chain"),
+    [
+        ("who is the maternal grandfather of ?", ("father", "father"), ("mother", "father")),
+        ("who is 's uncle?", ("mother", "father"), ("mother", "sibling")),
+        ("who is 's uncle?", ("spouse", "father"), ("father", "sibling")),
+        ("who is 's sister-in-law?", ("sibling", "father"), ("sibling", "spouse")),
+        ("who is the father of the director of ?", ("director", "father"), ("director", "father")),
+        ("where was the auntie born?", ("sibling", "child"), ("sibling", "child")),
+    ],
+)
+def test_a_word_of_kinship_fixes_the_relations_of_a_chain(
+    words: str, given: tuple[str, ...], chain: tuple[str, ...]
+) -> None:
+    assert tuple(kin_chain(words, given)) == chain
+
+
+def test_chains_of_kinship_are_inference_rules() -> None:
+    chains = {chain for _, chains in _KIN for chain in chains}
+    assert chains <= {(rule.r1, rule.r2) for rule in RULES}
+    for rule in RULES:
+        words = rule.word.split("/") + rule.otherwise.split("/")
+        found = {tuple(kin_chain(word, (rule.r1, rule.r2))) for word in words if word}
+        assert found == {(rule.r1, rule.r2)}

@@ -155,6 +155,19 @@ def test_a_name_in_the_bracket_of_another_is_not_named() -> None:
     assert last.object == "1899"
 
 
+def test_a_word_of_kinship_outside_of_names_fixes_the_relations() -> None:
+    slots = [("director", [page(3, "1899", -0.1)]), ("director", [page(0, "Ada Orr", -0.1)])]
+    for question, chain in (
+        ("Who is the maternal grandfather of Mist?", ["mother", "father"]),
+        ("Who is the director of Mist?", ["director", "director"]),
+    ):
+        assert [triple[1] for triple in agreed(slots, question)] == chain
+    twice = [slots[1], ("director", [page(2, "Ada Orr", -0.1)])]
+    assert [triple[1] for triple in agreed(twice, "Uncle of Mist and Born Later?")] == [
+        "director"
+    ] * 2
+
+
 def test_a_page_has_one_date_of_a_kind() -> None:
     first = [page(1, "1901", -0.1), page(1, "born", -0.2), page(3, "1899", -2.0)]
     assert len({triple[0] for triple in agreed([("date of birth", first)] * 2)}) == 2

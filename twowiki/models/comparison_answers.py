@@ -43,6 +43,28 @@ _FORMS = tuple(
         _YEAR,
     )
 )
+# chains of the release's inference rules (Table 10) that a word of kinship asks for
+_KIN = tuple(
+    (re.compile(rf"\b({words})\b"), tuple(tuple(chain.split()) for chain in chains))
+    for words, *chains in (
+        ("paternal grandfather", "father father"),
+        ("paternal grandmother", "father mother"),
+        ("maternal grandfather", "mother father"),
+        ("maternal grandmother", "mother mother"),
+        ("grandfather", "father father", "mother father"),
+        ("grandmother", "father mother", "mother mother"),
+        ("grandchild|grandson|granddaughter", "child child"),
+        ("father-in-law", "spouse father"),
+        ("mother-in-law", "spouse mother"),
+        ("(?:sibling|brother|sister)-in-law", "spouse sibling", "sibling spouse"),
+        ("(?:child|son|daughter)-in-law", "child spouse"),
+        ("uncle|aunt", "father sibling", "mother sibling"),
+        ("stepmother", "father spouse"),
+        ("stepfather", "mother spouse"),
+        ("stepchild|stepson|stepdaughter", "spouse child"),
+        ("co-husband|co-wife", "spouse spouse"),
+    )
+)
 _BEFORE_CHRIST = re.compile(r"\bb\.?\s?c\b")
 
 
@@ -87,6 +109,21 @@ def compared(question: str, triples: Sequence[ScoredTriple]) -> list[int]:
         if is_named(triple.subject, folded):
             first.setdefault(fold(triple.subject).strip(), number)
     return list(first.values())
+
+
+def kin_chain(words: str, relations: Sequence[str]) -> Sequence[str]:
+    """Return the relations of a chain of two: those that a word of kinship asks for, else as given.
+
+    Args:
+        words: the folded question without the names in it.
+        relations: what the model takes them for; where a word has several chains, the likest wins.
+    """
+    chains = next((chains for asked, chains in _KIN if asked.search(words)), ())
+
+    def likeness(chain: Sequence[str]) -> int:
+        return sum(one == other for one, other in zip(chain, relations, strict=True))
+
+    return max(chains, key=likeness, default=relations)
 
 
 def is_named(name: str, question: str) -> bool:

@@ -22,10 +22,12 @@ from .comparison_answers import (
     PLACED,
     derive_answer,
     is_named,
+    kin_chain,
     misfit,
     named_titles,
     same_thing,
     without_brackets,
+    without_names,
 )
 from .configuration_encoder import TwoWikiEncoderConfig
 from .decoding import (
@@ -282,7 +284,8 @@ def agreeing_triples(
     """Choose all slots' places together; return the triples and the paragraphs of their subjects.
 
     What the question names comes first. Where it compares two pages, a subject is the whole title;
-    in a chain it is the title without a bracket, or what the triple before calls it.
+    in a chain it is the title without a bracket, or what the triple before calls it; a word of
+    kinship in the question fixes the chain's relations.
 
     Args:
         slots: the slots that hold a triple.
@@ -296,11 +299,15 @@ def agreeing_triples(
     chosen = _choose(slots, named, context, text, config.chain_margin)
     order = sorted(range(len(chosen)), key=lambda number: not named[chosen[number].paragraph])
     compared = {place.paragraph for place in chosen if named[place.paragraph]}
+    relations = {number: slots[number].relation for number in order}
+    if [named[chosen[number].paragraph] for number in order] == [True, False]:
+        words = without_names(question, [context[page][0] for page in compared])
+        relations = dict(zip(order, kin_chain(words, list(relations.values())), strict=True))
     found: dict[tuple[str, str, str], tuple[ScoredTriple, int]] = {}
     for number in order:
         place, slot = chosen[number], slots[number]
         title = context[place.paragraph][0]
-        key = title if len(compared) > 1 else bare_title(title), slot.relation
+        key = title if len(compared) > 1 else bare_title(title), relations[number]
         triple = (*key, slice_of(text, place.object))
         spans = place.subject.place, place.object.place
         scored = ScoredTriple(*triple, slot.probability, *spans)
