@@ -23,7 +23,7 @@ from twowiki.models.processing_encoder import (
     EncoderProcessor,
     plan_example,
 )
-from twowiki.models.subwords import SubwordTokenizer, cuts_at_blanks
+from twowiki.models.words import SubwordTokenizer, cuts_at_blanks
 from twowiki.training.evaluation import ceiling_predictions, score_predictions
 
 FAMILIES = (WORDPIECE, BYTES, UNIGRAM)

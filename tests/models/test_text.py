@@ -19,7 +19,7 @@ from twowiki.models.text import (
     token_span,
     word_offsets,
 )
-from twowiki.models.units import WordReader
+from twowiki.models.words import WordReader
 
 TEXT = st.text(alphabet=st.sampled_from("ab cÉé’–\u0130\u03a3ς.,(1"), max_size=40)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .labels import IGNORED, LABEL_NAMES, EncodingOptions, Labels
 from .text import IntArray
-from .units import WordReader
+from .words import WordReader
 
 LISTED_IDS = 20  # ids that are kept for each reason
 TOGETHER = 32  # examples whose texts are cut at once

@@ -23,7 +23,7 @@ from .text import (
     occurrences,
     token_span,
 )
-from .units import Words
+from .words import Words
 
 IGNORED = -100  # a target that takes no part in the loss
 ANSWER_TYPES = ("span", "yes", "no")

@@ -24,11 +24,11 @@ from .configuration_baseline import TwoWikiBaselineConfig
 from .decoding import decode_windows, score_windows
 from .gru import BiAttention, BiGRU
 from .labels import POINTERS
-from .matches import MATCH_BITS
 from .outputs import TwoWikiOutput, add_losses, gather_states, mask_tokens, unpack_bits
 from .prediction import MultihopPredictionMixin
 from .processing_baseline import BaselineCollator, BaselineProcessor
 from .tokenization_baseline import TwoWikiTokenizer
+from .words import MATCH_BITS
 
 
 class WordEncoder(nn.Module):

@@ -26,10 +26,10 @@ from .backbone import Windows, build_backbone, load_backbone, read_windows, set_
 from .configuration_encoder import TwoWikiEncoderConfig
 from .decoding_encoder import decode_record, score_records
 from .labels import IGNORED, POINTERS
-from .matches import MATCH_BITS
 from .outputs import TwoWikiOutput, add_losses, gather_states, mask_tokens, unpack_bits
 from .prediction import MultihopPredictionMixin
 from .processing_encoder import EncoderCollator, EncoderProcessor
+from .words import MATCH_BITS
 
 
 class TwoWikiEncoderForMultihopQA(MultihopPredictionMixin, PreTrainedModel):  # type: ignore[misc]

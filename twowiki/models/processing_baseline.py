@@ -29,10 +29,9 @@ from .features import (
     plan_windows,
 )
 from .labels import IGNORED, Located, label_example
-from .matches import mark_matches, no_marks
 from .text import TITLE, IntArray, Layout, Segment, lay_out
 from .tokenization_baseline import char_rows, char_table
-from .units import WordReader, Words, segment_array
+from .words import WordReader, Words, mark_matches, no_marks, segment_array
 
 CONVOLUTION_WIDTH = 5  # characters that one response of the character convolution sees
 

@@ -31,9 +31,7 @@ from .features import (
     plan_windows,
 )
 from .labels import Located, label_example
-from .matches import Marks, mark_matches, no_marks, spread_marks
 from .selection import WithContext, in_whole_context, select_paragraphs
-from .subwords import EncodedText, SubwordTokenizer
 from .text import (
     TITLE,
     IntArray,
@@ -46,7 +44,16 @@ from .text import (
     occurrences,
     token_span,
 )
-from .units import Words, segment_array
+from .words import (
+    EncodedText,
+    Marks,
+    SubwordTokenizer,
+    Words,
+    mark_matches,
+    no_marks,
+    segment_array,
+    spread_marks,
+)
 
 TITLE_MARKER, SENTENCE_MARKER = "[title]", "[sentence]"
 

@@ -23,7 +23,7 @@ from tokenizers.models import WordLevel
 from transformers import TokenizersBackend
 
 from .text import FINAL_SIGMA, SIGMA, IntArray, code_points, word_offsets
-from .units import blank_ends
+from .words import blank_ends
 
 PAD, UNKNOWN = "[PAD]", "[UNK]"
 WORD_PATTERN = r"[\p{L}\p{M}]+|\p{N}+|[^\p{L}\p{M}\p{N}\s]"

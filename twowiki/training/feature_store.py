@@ -19,16 +19,7 @@ import pyarrow
 
 from twowiki.errors import DataError
 from twowiki.io.stages import key_of
-from twowiki.models import (
-    features,
-    labels,
-    matches,
-    selection,
-    subwords,
-    text,
-    tokenization_baseline,
-    units,
-)
+from twowiki.models import features, labels, selection, text, tokenization_baseline, words
 from twowiki.models.features import MultihopProcessor, Window
 
 ROWS_FILE = "rows.arrow"
@@ -207,7 +198,7 @@ def fingerprint(processor: MultihopProcessor, content: str) -> str:
     own = sys.modules[type(processor).__module__]
     return encoding_key(
         tokenizer,
-        (features, labels, matches, selection, subwords, text, tokenization_baseline, units, own),
+        (features, labels, selection, text, tokenization_baseline, words, own),
         content=content,
         options=processor.options,
         aliases=processor.aliases,
