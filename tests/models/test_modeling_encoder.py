@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from twowiki.models.auto import load_extractive_model, register_models
 from twowiki.models.backbone import Windows, read_windows
 from twowiki.models.configuration_encoder import VARIABLE_LENGTHS
 from twowiki.models.features import Window
+from twowiki.models.labels import POINTERS
 from twowiki.models.modeling_encoder import (
     Pointers,
     TwoWikiEncoderForMultihopQA,
@@ -180,19 +183,39 @@ def test_a_step_waits_for_nothing_and_one_graph_serves_all_batches(
     assert len(graphs) == 1
 
 
+def mapped_tokens(pointers: Pointers, slots: torch.Tensor, tokens: torch.Tensor) -> Any:
+    """The scores by their definition: both sides are mapped, the tokens too."""
+    count, width = len(pointers.names), slots.shape[-1]
+    of_slots = pointers.slots(slots).chunk(count, -1)
+    of_tokens = pointers.tokens(tokens).chunk(count, -1)
+    pairs = zip(pointers.names, of_tokens, of_slots, strict=True)
+    return {name: one @ other.transpose(1, 2) * width**-0.5 for name, one, other in pairs}
+
+
 def test_mapped_slots_score_as_mapped_tokens_do() -> None:
     torch.manual_seed(0)
     pointers = Pointers(48, ("start", "end"))
     slots, tokens = torch.randn(3, 5, 48), torch.randn(3, 70, 48)
-    found = pointers(slots, tokens)
-    of_slots, of_tokens = pointers.slots(slots).chunk(2, -1), pointers.tokens(tokens).chunk(2, -1)
-    for number, name in enumerate(("start", "end")):
-        expected = of_tokens[number] @ of_slots[number].transpose(1, 2) * 48**-0.5
-        torch.testing.assert_close(found[name], expected, atol=1e-5, rtol=0)
-    work = FlopCounterMode(display=False)
-    with work:
-        pointers(slots, tokens)
-    assert work.get_total_flops() <= 0.3 * 2 * 3 * 70 * 48 * 96  # less than mapping the tokens
+    torch.testing.assert_close(
+        pointers(slots, tokens), mapped_tokens(pointers, slots, tokens), atol=1e-5, rtol=0
+    )
+
+
+def test_mapped_slots_are_a_hundredth_of_the_work() -> None:
+    width, length = 768, 1_000  # a base model, and a context of average length
+    work: Counter[str] = Counter()
+    with torch.device("meta"):
+        text = torch.randn(1, length, width)
+        for count, names in ((8, POINTERS), (1, ("start", "end"))):
+            pointers, slots = Pointers(width, tuple(names)), torch.randn(1, count, width)
+            for score in (pointers, partial(mapped_tokens, pointers)):
+                with FlopCounterMode(display=False) as counter:
+                    score(slots, text)
+                work["ours" if score is pointers else "tokens"] += counter.get_total_flops()
+            work["both"] += 2 * count * len(names) * width * (width + length)  # slots, scores
+    replaced = (work["tokens"] - work["both"]) / (work["ours"] - work["both"])
+    assert 170 < replaced < 180  # the tokens' products, and those that stand for them
+    assert 50 < work["tokens"] / work["ours"] < 60  # with all that both ways do
 
 
 @pytest.mark.parametrize("kind", ["bert", "modernbert"])
