@@ -9,7 +9,6 @@ import torch
 
 from tests.small_encoder import model_and_records, settings
 from tests.small_model import GOLD_Q1, examples
-from twowiki.models.comparison_answers import misfit
 from twowiki.models.configuration_encoder import TwoWikiEncoderConfig
 from twowiki.models.decoding import PagePlace, ScoredSpan, TripleSlot, WindowScores
 from twowiki.models.decoding_encoder import (
@@ -24,6 +23,7 @@ from twowiki.models.decoding_encoder import (
 from twowiki.models.oracle import encoder_oracle
 from twowiki.models.processing_encoder import EncoderCollator
 from twowiki.models.text import fold, lay_out
+from twowiki.models.values import misfit
 
 CONTEXT = (
     ("Mist (1940 film)", ("Mist is a film by Cy Venn and Ada Orr.",)),

@@ -14,8 +14,13 @@ import twowiki
 from tests.joint_files import ROOT
 from tests.small_model import GOLD_Q1, examples, model_and_windows, reproduced, setting
 from twowiki.errors import DataError
-from twowiki.models.inputs import QUESTION_CHARACTERS, check_question, parse_paragraphs
-from twowiki.models.prediction import MAX_BATCH_AREA, batch_windows
+from twowiki.models.prediction import (
+    MAX_BATCH_AREA,
+    QUESTION_CHARACTERS,
+    batch_windows,
+    check_question,
+    parse_paragraphs,
+)
 
 QUESTION = GOLD_Q1.question
 PAIRS = [(title, list(sentences)) for title, sentences in GOLD_Q1.context]
@@ -172,7 +177,7 @@ def test_a_folder_is_loaded_without_asking_for_its_code(folder: Path) -> None:
     assert not model.training
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     assert config["custom_pipelines"]["multihop-qa"]["impl"] == "pipeline.MultihopQAPipeline"
-    assert {"pipeline.py", "inputs.py", "text.py"} <= {p.name for p in folder.glob("*.py")}
+    assert {"pipeline.py", "prediction.py", "text.py"} <= {p.name for p in folder.glob("*.py")}
 
 
 def test_a_folder_is_loaded_from_within_and_asked_from_elsewhere(

@@ -17,18 +17,6 @@ from typing import Any
 
 import numpy
 
-from .comparison_answers import (
-    DATED,
-    PLACED,
-    derive_answer,
-    is_named,
-    kin_chain,
-    misfit,
-    named_titles,
-    same_thing,
-    without_brackets,
-    without_names,
-)
 from .configuration_encoder import TwoWikiEncoderConfig
 from .decoding import (
     NO_ANSWER,
@@ -47,7 +35,17 @@ from .decoding import (
 )
 from .features import Window
 from .labels import ANSWER_TYPES, POINTERS
+from .questions import (
+    derive_answer,
+    is_named,
+    kin_chain,
+    named_titles,
+    same_thing,
+    without_brackets,
+    without_names,
+)
 from .text import Paragraphs, Span, bare_title, fold, joined_names, lay_out
+from .values import DATED, PLACED, misfit
 
 _ANSWER_SHARE = 0.3  # of the answer's score in the choice of a chain's last object
 _REPEATED = 5.0  # what a triple, or a page's date, costs that another slot holds too, in logits

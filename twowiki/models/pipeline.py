@@ -12,8 +12,6 @@ from typing import Any
 from torch.utils.data import Dataset
 from transformers import Pipeline
 
-from .inputs import QuestionInput, abbreviated, check_question, check_questions
-
 
 class MultihopQAPipeline(Pipeline):
     """Answer questions: `ask(question=..., context=...)`, a dict, or a list or stream of dicts.
@@ -52,7 +50,9 @@ class MultihopQAPipeline(Pipeline):
         context = options.pop("context", None)
         paragraphs = context if paragraphs is None else paragraphs
         if isinstance(inputs, (list, tuple)) and paragraphs is not None:
-            inputs = [one._asdict() for one in check_questions(inputs, paragraphs)]
+            inputs = [
+                one._asdict() for one in self._multihop_model().check_questions(inputs, paragraphs)
+            ]
         elif isinstance(inputs, str):
             inputs = {"question": inputs, "paragraphs": paragraphs}
         if isinstance(inputs, (list, tuple)):
@@ -60,6 +60,9 @@ class MultihopQAPipeline(Pipeline):
         if not isinstance(inputs, (Mapping, Dataset)) and isinstance(inputs, Iterable):
             inputs = (one for one in inputs)  # a data set's rows, one at a time
         return super().__call__(inputs, **options)
+
+    def _multihop_model(self) -> Any:
+        return self.model
 
     def _sanitize_parameters(self, **unknown: Any) -> tuple[dict[str, Any], ...]:
         if unknown:
@@ -70,19 +73,17 @@ class MultihopQAPipeline(Pipeline):
         """Check one question with its paragraphs."""
         if not isinstance(input_, Mapping) or "question" not in input_:
             raise ValueError(
-                f"{abbreviated(input_)} is not a dict of `question` and `paragraphs` (or `context`)"
+                f"{input_!r:.80} is not a dict of `question` and `paragraphs` (or `context`)"
             )
         paragraphs = input_.get("paragraphs", input_.get("context"))
-        return {"input": check_question(input_["question"], paragraphs)}
+        return {"input": self._multihop_model().check_question(input_["question"], paragraphs)}
 
     def _forward(self, model_inputs: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
         given = model_inputs["input"]
         several = isinstance(given, list)
-        questions = [QuestionInput(*one) for one in (given if several else [given])]
-        answers = self.model.predict(  # type: ignore[operator]
-            [one.question for one in questions],
-            [one.context for one in questions],
-            tokenizer=self.tokenizer,
+        questions, contexts = zip(*(given if several else [given]), strict=True)
+        answers = self._multihop_model().predict(
+            list(questions), list(contexts), tokenizer=self.tokenizer
         )
         return {"answer": answers if several else answers[0]}
 

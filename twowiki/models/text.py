@@ -109,9 +109,7 @@ def fold(text: str) -> str:
 
 def joined_names(text: str) -> str:
     """Join names at their hyphens: the release's paragraphs write "Bourbon- Two Sicilies"."""
-    return re.sub(
-        r"(?<=\w)- (\w)", lambda found: f"-{found[1]}" if found[1].isupper() else found[0], text
-    )
+    return re.sub(r"(?<=\w)- (?=[^\W\d_a-zß-ÿ])", "-", text)
 
 
 def bare_title(title: str) -> str:

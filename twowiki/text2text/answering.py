@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from twowiki.arc_da.schema import Question
 from twowiki.data.schema import Example, Paragraph
 from twowiki.errors import DataError, extras_named
-from twowiki.models.inputs import check_question
+from twowiki.models.prediction import check_question
 from twowiki.text2text.arc_da_format import Format
 from twowiki.text2text.chat_format import read_text_format
 from twowiki.text2text.generation import GenerationSettings

@@ -10,16 +10,15 @@ from tests.tiny_data import tiny_examples
 from twowiki.data.relations import RULES
 from twowiki.data.schema import Triple
 from twowiki.data.sources import read_examples
-from twowiki.models.comparison_answers import (
+from twowiki.models.questions import (
     _KIN,
-    country_of,
     derive_answer,
-    find_date,
     is_named,
     kin_chain,
     named_titles,
     without_brackets,
 )
+from twowiki.models.values import country_of, find_date
 
 
 @pytest.mark.parametrize(
