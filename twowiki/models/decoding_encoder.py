@@ -48,7 +48,7 @@ from .text import Paragraphs, Span, bare_title, fold, joined_names, lay_out
 from .values import DATED, PLACED, misfit
 
 _ANSWER_SHARE = 0.3  # of the answer's score in the choice of a chain's last object
-_REPEATED = 5.0  # what a triple, or a page's date, costs that another slot holds too, in logits
+_REPEATED = 10.0  # what a triple, or a page's date, costs that another slot holds too, in logits
 _CUT = 5.0  # what an object, but for American-born, costs that ends within a word, in logits
 _CONSIDERED = 30  # objects of a page that are looked at
 _CHOICES = 1500  # combinations of places that are compared, at most
