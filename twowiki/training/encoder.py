@@ -27,6 +27,8 @@ from twowiki.models.processing_encoder import EncoderCollator, EncoderProcessor
 from twowiki.training.adapters import add_adapters, checkpoint_activations
 from twowiki.training.data import Source
 from twowiki.training.extractive import ExtractiveTask
+from twowiki.training.fixed_shapes import FixedShapes
+from twowiki.training.loaders import StepLoader
 from twowiki.training.loop import optimizer_of
 from twowiki.training.scored_parts import present
 from twowiki.training.selection import measure_selection, stored_selector
@@ -70,10 +72,31 @@ class EncoderTask(ExtractiveTask):
         backbone = f"backbone: {kind}, windows of {config.window_limit:,} tokens"
         return [*super().describe(), backbone, describe_attention(config)]
 
+    @property
+    def fixed_shapes(self) -> bool:
+        """Whether all batches of the training are of one shape: where the model is compiled."""
+        wanted = self.config.fixed_shapes
+        wanted = self.config.torch_compile if wanted is None else wanted
+        return bool(wanted and self.model_config.packs)
+
+    def make_loaders(self, rank: int = 0, processes: int = 1) -> tuple[StepLoader, Any]:
+        """Make the loaders; the batches of the training may be of one shape."""
+        training, evaluation = super().make_loaders(rank, processes)
+        if self.fixed_shapes:
+            config, plan = self.config, replace(training.plan, mixed=True)
+            epochs, collate = config.num_train_epochs, self.collator(self.model_config)
+            fixed = FixedShapes.of(collate, self.train, plan, self.model_config, epochs)
+            workers = config.dataloader_num_workers
+            training = StepLoader(
+                self.train, fixed, plan, rank=rank, processes=processes, workers=workers
+            )
+        return training, evaluation
+
     def build_model(self) -> Any:
         """Return the model that was prepared, compiled where the run wants it."""
         if self.config.torch_compile:  # in place: weights keep their names
-            self.model.compile(dynamic=True, backend=self.config.torch_compile_backend)
+            dynamic = None if self.fixed_shapes else True  # evaluations have other shapes
+            self.model.compile(dynamic=dynamic, backend=self.config.torch_compile_backend)
         return self.model
 
     def count_weights(self, model: Any) -> int:
@@ -209,6 +232,12 @@ def fitted(
             f"{attention_dropout(backbone):g}",
             field="attn_implementation",
             remedy="Set backbone_dropout to 0, or take another attention",
+        )
+    if config.fixed_shapes and not model.config.packs:
+        raise DataError(
+            "needs windows that are packed, and this attention pads them",
+            field="fixed_shapes",
+            remedy=f"Set attn_implementation to {VARIABLE_LENGTHS} and backbone_dropout to 0",
         )
     if config.lora_r:
         add_adapters(model.backbone, config)

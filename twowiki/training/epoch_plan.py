@@ -44,6 +44,7 @@ class EpochPlan:
             baseline does, and each part has as many.
         choose: returns the indices of an epoch, by its number, the same count for each; all of
             them by default.
+        mixed: the steps of `by_length` have examples of any length, as packed rows may.
     """
 
     lengths: Sequence[int]
@@ -52,6 +53,7 @@ class EpochPlan:
     seed: int = 0
     by_length: bool = True
     choose: ChooseIndices | None = None
+    mixed: bool = False
 
     def indices(self, epoch: int) -> list[int]:
         """Return the examples of an epoch, in no order."""
@@ -84,6 +86,9 @@ class EpochPlan:
 
     def largest(self) -> list[int]:
         """Return the examples of the part that needs most memory: as many of the longest."""
+        if self.mixed:  # all parts need as much, once they are of one shape
+            parts = (part for step in self.steps(0) for part in step)
+            return max(parts, key=lambda part: sum(self.lengths[index] for index in part))
         longest = sorted(self.indices(0), key=lambda index: -self.lengths[index])
         count = -(-self.size // self.parts)
         if self.by_length and longest:
@@ -104,13 +109,14 @@ class EpochPlan:
         for first in range(0, count, _POOL_STEPS):
             last = min(count, first + _POOL_STEPS)
             pool = shuffled[len(shuffled) * first // count : len(shuffled) * last // count]
-            pool.sort(key=lambda index: -self.lengths[index])
+            if not self.mixed:
+                pool.sort(key=lambda index: -self.lengths[index])
             steps += self._equal_tokens(pool, last - first)
         rng.shuffle(steps)
         return steps
 
     def _equal_tokens(self, pool: Sequence[int], count: int) -> list[list[int]]:
-        """Cut a pool, the longest first, into steps of as many tokens, and of whole parts."""
+        """Cut a pool into steps of as many tokens, and of whole parts."""
         sums = list(accumulate((max(1, self.lengths[index]) for index in pool), initial=0))
         steps, first = [], 0
         for left in range(count, 0, -1):

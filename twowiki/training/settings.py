@@ -344,6 +344,9 @@ class EncoderArguments(AdaptedSettings, MultihopSettings):
     attn_implementation: str = _model(
         "", "sdpa, eager, flash_attention_2, twowiki_varlen (no padding; empty = where it can run)"
     )
+    fixed_shapes: bool | None = _model(
+        None, "fill packed batches up to one shape (default: where the model is compiled)"
+    )
     torch_compile: bool = _model(False, "compile the model's steps; the first ones take minutes")
     torch_compile_backend: str = _model("inductor", "what compiles it")
     per_device_train_batch_size: int = changed(TrainingSettings, "per_device_train_batch_size", 8)
