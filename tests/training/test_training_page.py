@@ -52,7 +52,7 @@ def test_the_blocks_train_with_trainer_and_ask(
     assert kind in type(model).__name__.lower()
     assert len(namespace["train"].examples) == len(namespace["data"]["train"])
     folder = tmp_path / "runs" / "trainer" / "best"
-    assert len(list(folder.glob("*.py"))) == {"encoder": 17, "baseline": 14}[kind]
+    assert len(list(folder.glob("*.py"))) == {"encoder": 17, "baseline": 13}[kind]
     for name in ("AutoTokenizer", "AutoProcessor"):
         code = LOADING.format(name=name, folder=str(folder))
         done = subprocess.run(
