@@ -63,6 +63,16 @@ def test_ranks_have_equal_work(kind: str, ranks: int, request: pytest.FixtureReq
     assert padded <= 1.05 * sum(lengths)  # the examples of a part are of similar length
 
 
+@pytest.mark.parametrize(("size", "parts", "most"), [(8, 1, 1.1), (32, 8, 1.01)])
+def test_batches_of_any_length_hardly_differ(size: int, parts: int, most: float) -> None:
+    lengths = drawn_lengths()
+    steps = EpochPlan(lengths, size * parts, parts, seed=13, mixed=True).steps(1)
+    assert taken(steps) == Counter(range(40_000))
+    tokens = [sum(lengths[i] for i in part) for step in steps for part in step]
+    assert max(tokens) <= most * sum(tokens) / len(tokens)  # what a shape for all of them wastes
+    assert max(len(part) for step in steps for part in step) <= 1.5 * size
+
+
 LENGTHS = st.lists(st.integers(0, 300), min_size=1, max_size=150)
 PLAN = st.tuples(st.integers(1, 4), st.integers(1, 6)).map(lambda t: (t[0] * t[1], t[1]))
 

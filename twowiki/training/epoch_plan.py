@@ -82,7 +82,7 @@ class EpochPlan:
             left = [index for index in left if index not in gone]
         orders = self._orders(epoch, left)
         done -= sum(stretch.examples for stretch in earlier)
-        return [self._deal(step) for step in orders[len(_first(orders, done)) :]]
+        return [self._deal(step, self.parts) for step in orders[len(_first(orders, done)) :]]
 
     def largest(self) -> list[int]:
         """Return the examples of the part that needs most memory: as many of the longest."""
@@ -109,14 +109,16 @@ class EpochPlan:
         for first in range(0, count, _POOL_STEPS):
             last = min(count, first + _POOL_STEPS)
             pool = shuffled[len(shuffled) * first // count : len(shuffled) * last // count]
-            if not self.mixed:
+            if self.mixed:
+                steps += self._deal(pool, last - first)
+            else:
                 pool.sort(key=lambda index: -self.lengths[index])
-            steps += self._equal_tokens(pool, last - first)
+                steps += self._equal_tokens(pool, last - first)
         rng.shuffle(steps)
         return steps
 
     def _equal_tokens(self, pool: Sequence[int], count: int) -> list[list[int]]:
-        """Cut a pool into steps of as many tokens, and of whole parts."""
+        """Cut a pool, the longest first, into steps of as many tokens, and of whole parts."""
         sums = list(accumulate((max(1, self.lengths[index]) for index in pool), initial=0))
         steps, first = [], 0
         for left in range(count, 0, -1):
@@ -129,19 +131,19 @@ class EpochPlan:
             first = last
         return steps
 
-    def _deal(self, step: Sequence[int]) -> Step:
-        """Deal the longest examples first, each to the part that has fewest tokens."""
-        if self.parts == 1:
-            return [list(step)]
-        most = len(step) if self.by_length else -(-self.size // self.parts)
-        dealt: Step = [[] for _ in range(self.parts)]
-        heap = [(0, part) for part in range(self.parts)]
+    def _deal(self, indices: Sequence[int], count: int) -> Step:
+        """Deal examples to so many parts, the longest first, each to that with fewest tokens."""
+        if count == 1:
+            return [list(indices)]
+        most = len(indices) if self.by_length else -(-self.size // self.parts)
+        dealt: Step = [[] for _ in range(count)]
+        heap = [(0, part) for part in range(count)]
         heapify(heap)
-        for index in sorted(step, key=lambda index: -self.lengths[index]):
+        for index in sorted(indices, key=lambda index: -self.lengths[index]):
             tokens, part = heappop(heap)
             dealt[part].append(index)
             if len(dealt[part]) < most:
-                heappush(heap, (tokens + self.lengths[index], part))
+                heappush(heap, (tokens + max(1, self.lengths[index]), part))
         return dealt
 
 
