@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from noble_names import is_of_kin, noble_copies, seats_of
-
 from twowiki.data.schema import Example, to_official
 from twowiki.training.mixing import gold_paragraph_keys
 
@@ -32,9 +30,6 @@ WORLDS = {
 WORLD_QUESTIONS = {
     "comparison": 2300, "bridge_comparison": 2300, "compositional": 5600, "inference": 2200,
 }  # fmt: skip
-NOBLES = {"inference": 2, "compositional": 1}  # copies of a question of kin whose people are nobles
-NOBLE_COMPOSITIONAL = 1800  # questions that have such copies
-REPLAYED = 150  # of these copies, beside the real items of a fold
 DUMP_QUESTIONS = 150  # of each type
 HELD_OUT = 30  # made-up questions of each type that a run on worlds is scored on
 SEED = 1
@@ -43,7 +38,7 @@ SEED = 1
 def make_world(folder: Path) -> Path:
     """Make the questions of fictional worlds in a folder, once; return the file of those to train.
 
-    `dev.json` beside it holds the questions that are held out, `replay.json` a few chains.
+    `dev.json` beside it holds the questions that are held out.
     """
     made = folder / "train.json"
     if not made.is_file():
@@ -53,30 +48,8 @@ def make_world(folder: Path) -> Path:
             generate("--world", settings, "--like", "release", *flags, "--out", str(out))
             records += generated(out)
         parts = draw(records, lambda kind: WORLD_QUESTIONS[kind], held_out=HELD_OUT)
-        held, drawn = parts
-        nobles = with_nobles(drawn)
-        whole = [*drawn, *nobles]
-        random.Random(SEED).shuffle(whole)
-        for name, part in (("dev", held), ("replay", nobles[:REPLAYED]), ("train", whole)):
-            (folder / f"{name}.json").write_text(json.dumps(part), encoding="utf-8")
-    return made
-
-
-def with_nobles(records: Iterable[Record]) -> list[Record]:
-    """Return copies of questions about kin in which people have names of nobles, shuffled."""
-    given = list(records)
-    by_type = defaultdict(list)
-    for record in given:
-        if is_of_kin(record):
-            by_type[record["type"]].append(record)
-    by_type["compositional"] = by_type["compositional"][:NOBLE_COMPOSITIONAL]
-    made = [
-        copy
-        for kind, copies in NOBLES.items()
-        for copy in noble_copies(by_type[kind], seats_of(given), copies=copies, seed=SEED)
-    ]
-    random.Random(SEED).shuffle(made)
-    print(f"made {len(made):,} copies with names of nobles", flush=True)
+        for name, part in zip(("dev.json", "train.json"), parts, strict=True):
+            (folder / name).write_text(json.dumps(part), encoding="utf-8")
     return made
 
 
