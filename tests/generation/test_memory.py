@@ -33,12 +33,12 @@ def peak_of(work: Callable[[], object]) -> int:
 
 def test_records_come_back_from_the_disk(tmp_path: Path):
     records = [(number, {"text": "x" * 900, "number": number}) for number in range(0, 9000, 3)]
-    store = RecordStore(tmp_path, iter(records))
+    store = RecordStore(tmp_path, iter(records), dict)
     assert all(store.get(number) == record for number, record in records)
     assert store.get(1) is None
     assert 3 in store
     assert 4 not in store
-    waiting = Waiting[int](Spool(tmp_path))
+    waiting = Waiting[int](Spool(tmp_path, int))
     for number in range(5):
         waiting.append(number)
     assert [waiting.popleft(), *waiting] == [0, 1, 2, 3, 4]

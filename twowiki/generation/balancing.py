@@ -30,7 +30,7 @@ def signs_of(item: Asked, answer: str, names: Sequence[str], *, even: bool) -> S
         even: whether yes and no are to be as frequent; else the first name of a question that
             is answered by yes or no does not count.
     """
-    answers = shortcut_answers(item)
+    answers = shortcut_answers(item, names)
     gold = normalize_answer(answer)
     uneven = not even and answer in ("yes", "no")
     return tuple(

@@ -51,7 +51,7 @@ class Contexts:
             (qid, _Page(rows[0]["title"], tuple(row["text"] for row in rows)))
             for qid, rows in rows_by(pages, "qid")
         )
-        self._pages.append(RecordStore(self._folder, found))
+        self._pages.append(RecordStore(self._folder, found, _Page))
 
     def _with_picked(self) -> Iterator[tuple[int, GeneratedSample, _Picked]]:
         """Yield samples with their numbers and the pages that they take."""

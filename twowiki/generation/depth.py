@@ -46,7 +46,8 @@ def find_deep_chains(
     """
     buckets = [rows_by(bucket, "s") for bucket in buckets_of(grounded).values()]
     rows = heapq.merge(*buckets or [rows_by(grounded, "s")], key=itemgetter(0))
-    facts = RecordStore(folder, ((subject, list(_facts(group))) for subject, group in rows))
+    facts = RecordStore(folder, ((subject, list(_facts(group))) for subject, group in rows),
+                        list[Grounded])  # fmt: skip
     return {length: list(_chains(grounded, facts, length, most, seed))
             for length in range(3, hops + 1)}  # fmt: skip
 

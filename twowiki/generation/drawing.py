@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -29,11 +29,17 @@ _BALANCED = ("film year", "birth year", "same demonym", "shared surname", "first
 _SLACK = 1  # right answers that a shortcut may be ahead, and one more for every 50 answers
 
 
-class Drawn(NamedTuple):
+_C = TypeVar("_C", bound=Candidate)
+
+
+class Drawn(NamedTuple, Generic[_C]):
     """A sample and the candidate that it is of."""
 
     sample: GeneratedSample
-    candidate: Candidate
+    candidate: _C
+
+
+_Spool = Spool[Drawn[Any]]
 
 
 class Drawing:
@@ -41,6 +47,7 @@ class Drawing:
 
     Args:
         question_type: the type.
+        candidate: the type's candidates.
         entities: the entities that the samples name.
         most: the number of samples wanted; None takes all.
         yes_share: the share of yes among yes/no answers; None does not balance them.
@@ -52,6 +59,7 @@ class Drawing:
     def __init__(
         self,
         question_type: str,
+        candidate: type[Candidate],
         entities: Entities,
         *,
         folder: Path,
@@ -62,7 +70,8 @@ class Drawing:
     ) -> None:
         if profile is not None and yes_share is not None:
             yes_share = profile.yes
-        spool: Spool[Drawn] = Spool(folder)
+        shape: Any = Drawn
+        spool: _Spool = Spool(folder, shape[candidate])
         self._yes_no = _YesNoBalancer(yes_share, spool)
         two_way = balanced and question_type in TWO_WAY
         self._shortcuts = _ShortcutBalancer(entities, yes_share, spool) if two_way else None
@@ -70,7 +79,7 @@ class Drawing:
         if profile is not None and most is not None:
             self._quota = _Quota(profile, most, spool)
 
-    def release(self, drawn: Drawn) -> Iterator[GeneratedSample]:
+    def release(self, drawn: Drawn[Any]) -> Iterator[GeneratedSample]:
         """Add a sample; return the samples that are released now."""
         for one in self._yes_no.release(drawn):
             for two in self._shortcuts.release(one) if self._shortcuts else (one,):
@@ -94,12 +103,12 @@ class Drawing:
 class _YesNoBalancer:
     """Releases yes and no in turn, by their share; the more frequent one waits for the other."""
 
-    def __init__(self, yes_share: float | None, spool: Spool[Drawn]) -> None:
+    def __init__(self, yes_share: float | None, spool: _Spool) -> None:
         self._share = yes_share
         self._queues = {"yes": Waiting(spool), "no": Waiting(spool)}
         self._released = {"yes": 0, "no": 0}
 
-    def release(self, drawn: Drawn) -> Iterator[Drawn]:
+    def release(self, drawn: Drawn[Any]) -> Iterator[Drawn[Any]]:
         if self._share is None or drawn.sample.answer not in self._queues:
             yield drawn
             return
@@ -113,7 +122,7 @@ class _YesNoBalancer:
         so_far = self._released["yes"] + self._released["no"] + 1
         return "yes" if self._released["yes"] < round(share * so_far, 9) else "no"
 
-    def waiting(self) -> Iterator[Drawn]:
+    def waiting(self) -> Iterator[Drawn[Any]]:
         for queue in self._queues.values():
             yield from queue
 
@@ -121,17 +130,21 @@ class _YesNoBalancer:
 class _ShortcutBalancer:
     """Releases a sample when no shortcut gets too far ahead among the samples of its relations."""
 
-    def __init__(self, entities: Entities, yes_share: float | None, spool: Spool[Drawn]) -> None:
+    def __init__(
+        self, entities: Entities, yes_share: float | None, spool: Spool[Drawn[Any]]
+    ) -> None:
         self._entities, self._spool = entities, spool
         self._even = yes_share in (None, 0.5)
-        self._queues: dict[str, dict[Signs, Waiting[Drawn]]] = defaultdict(dict)
+        self._queues: dict[str, dict[Signs, Waiting[Drawn[Any]]]] = defaultdict(dict)
         self._sums: dict[str, list[int]] = defaultdict(lambda: [0] * len(_BALANCED))
         self._answered: dict[str, list[int]] = defaultdict(lambda: [0] * len(_BALANCED))
 
-    def release(self, drawn: Drawn) -> Iterator[Drawn]:
-        group = relations_of(drawn.sample)
+    def release(self, drawn: Drawn[Any]) -> Iterator[Drawn[Any]]:
+        group, own = relations_of(drawn.sample), self._signs(drawn.sample)
         queues = self._queues[group]
-        queues.setdefault(self._signs(drawn.sample), Waiting(self._spool)).append(drawn)
+        if own not in queues:
+            queues[own] = Waiting(self._spool)
+        queues[own].append(drawn)
         while (signs := self._fitting(group)) is not None:
             counts = zip(self._answered[group], signs, strict=True)
             self._answered[group] = [count + abs(sign) for count, sign in counts]
@@ -155,16 +168,18 @@ class _ShortcutBalancer:
         sums = self._sums[group]
         best: tuple[int, Signs] | None = None
         for signs, queue in self._queues[group].items():
+            if not queue:
+                continue
             after = self._after(group, signs)
             fits = all(
                 abs(new) <= max(slack, abs(old) - 1) or new == old
                 for new, old, slack in zip(after, sums, slacks, strict=True)
             )
-            if queue and fits and (best is None or sum(map(abs, after)) < best[0]):
+            if fits and (best is None or sum(map(abs, after)) < best[0]):
                 best = sum(map(abs, after)), signs
         return None if best is None else best[1]
 
-    def waiting(self) -> Iterator[Drawn]:
+    def waiting(self) -> Iterator[Drawn[Any]]:
         for queues in self._queues.values():
             for queue in queues.values():
                 yield from queue
@@ -173,7 +188,7 @@ class _ShortcutBalancer:
 class _Quota:
     """How many samples of each relations are still wanted, with a bracket and without."""
 
-    def __init__(self, profile: TypeProfile, most: int, spool: Spool[Drawn]) -> None:
+    def __init__(self, profile: TypeProfile, most: int, spool: _Spool) -> None:
         self._left = Counter({key: round(share * most) for key, share in profile.relations.items()})
         percent = round(100 * profile.bracketed)
         self._names = {
@@ -182,7 +197,7 @@ class _Quota:
         }
         self._deferred, self.refused = Waiting(spool), Waiting(spool)
 
-    def takes(self, drawn: Drawn) -> bool:
+    def takes(self, drawn: Drawn[Any]) -> bool:
         """Return whether a sample is taken now; it may be taken later."""
         key, names = relations_of(drawn.sample), self._names[is_bracketed(drawn.sample)]
         if self._left[key] <= 0:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -64,6 +65,7 @@ class _Known(NamedTuple):
     grounded: dict[str, list[Grounded]]
 
 
+_SPELLINGS = 1 << 16  # facts whose spelling is kept: many candidates share one
 _NOTHING = _Known(None, [], [], [], {}, {})
 _KEYS = {"wanted_pages": "qid", "wanted_sentences": "qid", "wanted_names": "qid",
          "wanted_classes": "qid", "wanted_dates": "qid", "wanted_grounded": "s"}  # fmt: skip
@@ -77,7 +79,8 @@ class Entities:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._store = RecordStore(folder, _known_entities(folder))
+        self._store = RecordStore(folder, _known_entities(folder), _Known)
+        self.written = lru_cache(_SPELLINGS)(self._written)
 
     def _known(self, qid: int) -> _Known:
         return self._store.get(qid) or _NOTHING
@@ -126,7 +129,7 @@ class Entities:
         title = self.title(qid)
         return title if brackets or self.entity(qid).n_same_name > 1 else bare_title(title)
 
-    def written(self, fact: Grounded) -> str | None:
+    def _written(self, fact: Grounded) -> str | None:
         """Return a fact's object as its supporting sentence writes it.
 
         Where tokenization has split it ("Saxe- Lauenburg"), a name of the entity that differs

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
@@ -25,16 +26,27 @@ SPLIT_FILES = ("train", "dev", "test")
 PROVENANCE = "provenance.jsonl"
 
 
-def _write_array(path: Path, examples: Iterable[Example]) -> None:
-    """Write a JSON array of official records, one per line."""
-    first = True
-    with replacing(path, "wb") as stream:
+class _Array:
+    """A JSON array of official records in a file, one per line."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self._before = stream, b"\n"
         stream.write(b"[")
-        for example in examples:
-            stream.write(b"\n" if first else b",\n")
-            stream.write(msgspec.json.encode(to_official(example)))
-            first = False
-        stream.write(b"\n]\n")
+
+    def add(self, example: Example) -> None:
+        """Write a record."""
+        self._stream.write(self._before + msgspec.json.encode(to_official(example)))
+        self._before = b",\n"
+
+
+@contextmanager
+def _arrays(out: Path) -> Iterator[dict[str, _Array]]:
+    """Open the files of the splits; end the arrays."""
+    with ExitStack() as stack:
+        files = [stack.enter_context(replacing(out / f"{name}.json", "wb")) for name in SPLIT_FILES]
+        yield dict(zip(SPLIT_FILES, map(_Array, files), strict=True))
+        for file in files:
+            file.write(b"\n]\n")
 
 
 def _provenance(sample: GeneratedSample, split: str, score: float) -> dict[str, Any]:
@@ -71,12 +83,14 @@ def write_outputs(run: GenerationRun, out: Path) -> dict[str, Any]:
             if FILE_OF_SPLIT[splits[sample.id]] == name:
                 yield sample.to_example()
 
-    for name in SPLIT_FILES:
-        _write_array(out / f"{name}.json", examples(name))
-    write_lines(
-        out / PROVENANCE,
-        (_provenance(sample, splits[sample.id], scores[sample.id]) for sample in samples()),
-    )
+    def write_all() -> Iterator[dict[str, Any]]:
+        with _arrays(out) as arrays:
+            for sample in samples():
+                split = splits[sample.id]
+                arrays[FILE_OF_SPLIT[split]].add(sample.to_example())
+                yield _provenance(sample, split, scores[sample.id])
+
+    write_lines(out / PROVENANCE, write_all())
     shutil.copyfile(work / "samples" / "aliases.jsonl", out / ".aliases.tmp")
     (out / ".aliases.tmp").replace(out / "id_aliases.json")
     report = summarize_run(run, examples, splits)

@@ -116,12 +116,6 @@ class ChainCandidate(msgspec.Struct, rename={"start": "e", "bridge": "b", "end":
     says: int
     verdict: str
 
-    @property
-    def entities(self) -> tuple[int, ...]:
-        """The entities that the question may name; the last object may be a date."""
-        ids = (self.start, self.bridge, self.end)
-        return ids if self.end < DATE_BASE else ids[:2]
-
 
 class ComparisonCandidate(msgspec.Struct, rename={"group": "class"}):
     """A row of `comparison`: two entities of one group and a property of both."""
@@ -136,11 +130,6 @@ class ComparisonCandidate(msgspec.Struct, rename={"group": "class"}):
     low2: int
     n_shared: int
 
-    @property
-    def entities(self) -> tuple[int, ...]:
-        """The entities that the question names."""
-        return self.s1, self.s2
-
 
 class BridgeComparisonCandidate(msgspec.Struct):
     """A row of `bridge_comparison`: two films, a person of each, and a property of both people."""
@@ -154,11 +143,6 @@ class BridgeComparisonCandidate(msgspec.Struct):
     low1: int
     low2: int
     n_shared: int
-
-    @property
-    def entities(self) -> tuple[int, ...]:
-        """The films and the people."""
-        return self.f1, self.h1, self.f2, self.h2
 
 
 Candidate = ChainCandidate | ComparisonCandidate | BridgeComparisonCandidate

@@ -39,6 +39,8 @@ from twowiki.generation.run import GenerationRun
 from twowiki.generation.samples import Candidate, GeneratedSample, QuestionInContext, Style
 from twowiki.generation.selection import (
     DroppedCandidate,
+    candidate_of_type,
+    named_entities,
     read_candidates,
     select_samples,
     table_of_type,
@@ -52,6 +54,13 @@ from twowiki.generation.text import normalize
 from twowiki.io.files import replacing, write_json
 from twowiki.io.processes import numbered_parts
 from twowiki.io.stages import fingerprint_of
+
+
+class _Question(msgspec.Struct):
+    """All that the weights of words need of a sample."""
+
+    question: str
+
 
 BALANCED = ("comparison", "bridge_comparison")
 NEAREST = ".nearest"
@@ -165,8 +174,8 @@ def _plan(run: GenerationRun, folder: Path) -> _Plan:
     most = dict(limits)
     qids = array("q")
     for kind, limit in limits.items():
-        for row in _candidates(run, kind, limit):
-            qids.extend(row.entities)
+        for named in named_entities(run.tables[table_of_type(kind)], kind, _surplus(run, limit)):
+            qids.extend(named)
     deep: dict[int, list[Chain]] = {}
     each = 0
     if config.hops > 2 and (wanted_chains := most.get("compositional")) is not None:
@@ -197,9 +206,13 @@ def _by_turns(samples: Iterable[GeneratedSample]) -> list[GeneratedSample]:
 
 
 def _candidates(run: GenerationRun, kind: str, limit: int | None) -> Iterator[Candidate]:
+    return read_candidates(run.tables[table_of_type(kind)], kind, _surplus(run, limit))
+
+
+def _surplus(run: GenerationRun, limit: int | None) -> int | None:
+    """Return how many candidates are read for a number of samples; None for all."""
     chosen = run.config.balanced or run.config.profile is not None  # needs many to choose from
-    surplus = None if limit is None or chosen else 3 * limit + 50
-    return read_candidates(run.tables[table_of_type(kind)], kind, surplus)
+    return None if limit is None or chosen else 3 * limit + 50
 
 
 def _draw(plan: _Plan, config: GenerateConfig) -> Iterator[GeneratedSample | DroppedCandidate]:
@@ -210,6 +223,7 @@ def _draw(plan: _Plan, config: GenerateConfig) -> Iterator[GeneratedSample | Dro
         even = kind in BALANCED and not config.exhaustive
         drawing = Drawing(
             kind,
+            candidate_of_type(kind),
             entities,
             folder=plan.folder,
             most=plan.most[kind],
@@ -332,7 +346,7 @@ def make_splits(run: GenerationRun) -> None:
     path = run.work / "contexts" / "examples.jsonl"
 
     def make(folder: Path) -> Mapping[str, Any]:
-        rarity = word_rarity(sample.question for sample in read_json_lines(path, QuestionInContext))
+        rarity = word_rarity(sample.question for sample in read_json_lines(path, _Question))
         samples = list(with_best_paragraph(read_json_lines(path, QuestionInContext), rarity))
         scores = probe_scores(samples, config.seed, config.probe)
         if config.splits == "paper":

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from twowiki.data.configs import SET_TYPES
@@ -179,10 +179,10 @@ _KINDS = tuple(dict.fromkeys((*TWO_WIKI_TYPES, *SET_TYPES, *HOTPOT_TYPES)))
 TWO_WAY = ("comparison", "bridge_comparison")
 
 
-def shortcut_answers(item: Asked) -> dict[str, str]:
-    """Return what each shortcut answers; "" where it does not apply."""
+def shortcut_answers(item: Asked, names: Iterable[str] = tuple(SHORTCUTS)) -> dict[str, str]:
+    """Return what each shortcut, or each of some, answers; "" where it does not apply."""
     reading = _read(item)
-    return {name: answer(reading) for name, answer in SHORTCUTS.items()}
+    return {name: SHORTCUTS[name](reading) for name in names}
 
 
 def measure_shortcuts(

@@ -1,13 +1,12 @@
 """Objects on disk instead of in memory: each is written once and read when it is needed.
 
-In: objects that can be pickled, and a folder. Out: the same objects by number, or by an id. The
-file has no name, so that nothing of it is left however the process ends.
+In: objects of one type that msgspec knows, and a folder. Out: the same objects by number, or by an
+id. The file has no name, so that nothing of it is left however the process ends.
 """
 
 from __future__ import annotations
 
 import os
-import pickle
 import tempfile
 import weakref
 from array import array
@@ -17,7 +16,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+import msgspec
 
 _T = TypeVar("_T")
 _READ_AGAIN = 4096  # records that are kept once they are read
@@ -25,15 +26,22 @@ _WRITTEN_AT_ONCE = 1 << 20
 
 
 class Spool(Generic[_T]):
-    """Objects in the order in which they were added; 8 bytes of memory each."""
+    """Objects in the order in which they were added; 8 bytes of memory each.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: where the file is.
+        shape: the type of the objects.
+    """
+
+    def __init__(self, folder: Path, shape: Any) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._file, name = tempfile.mkstemp(dir=folder, prefix=".spool-")
         with suppress(PermissionError):  # Windows removes no open file
             os.unlink(name)
         weakref.finalize(self, os.close, self._file)
         self._ends = array("q", [0])
+        self._encode = msgspec.msgpack.Encoder().encode
+        self._decode = msgspec.msgpack.Decoder(shape).decode
         self._unwritten = bytearray()
 
     def __len__(self) -> int:
@@ -41,7 +49,7 @@ class Spool(Generic[_T]):
 
     def add(self, record: _T) -> int:
         """Add an object; return its number."""
-        data = pickle.dumps(record, pickle.HIGHEST_PROTOCOL)
+        data = self._encode(record)
         self._unwritten += data
         self._ends.append(self._ends[-1] + len(data))
         if len(self._unwritten) > _WRITTEN_AT_ONCE:
@@ -61,29 +69,32 @@ class Spool(Generic[_T]):
         if end > self._ends[-1] - len(self._unwritten):
             self._write()
         os.lseek(self._file, start, os.SEEK_SET)
-        record: _T = pickle.loads(os.read(self._file, end - start))
+        record: _T = self._decode(os.read(self._file, end - start))
         return record
 
 
 class Waiting(Generic[_T]):
-    """A queue of objects in a spool, first in, first out."""
+    """A queue of objects, first in, first out: all but the newest one are in a spool."""
 
     def __init__(self, spool: Spool[_T]) -> None:
         self._spool, self._numbers = spool, deque[int]()
+        self._newest: list[_T] = []  # one at most: many are taken before the next one comes
 
     def __bool__(self) -> bool:
-        return bool(self._numbers)
+        return bool(self._newest or self._numbers)
 
     def __iter__(self) -> Iterator[_T]:
-        return (self._spool[number] for number in self._numbers)
+        yield from (self._spool[number] for number in self._numbers)
+        yield from self._newest
 
     def append(self, record: _T) -> None:
         """Put an object at the end."""
-        self._numbers.append(self._spool.add(record))
+        self._numbers.extend(map(self._spool.add, self._newest))
+        self._newest = [record]
 
     def popleft(self) -> _T:
         """Take the first object."""
-        return self._spool[self._numbers.popleft()]
+        return self._spool[self._numbers.popleft()] if self._numbers else self._newest.pop()
 
 
 class RecordStore(Generic[_T]):
@@ -92,10 +103,11 @@ class RecordStore(Generic[_T]):
     Args:
         folder: where the file is.
         records: ids, ascending, with their objects.
+        shape: the type of the objects.
     """
 
-    def __init__(self, folder: Path, records: Iterable[tuple[int, _T]]) -> None:
-        self._spool: Spool[_T] = Spool(folder)
+    def __init__(self, folder: Path, records: Iterable[tuple[int, _T]], shape: Any) -> None:
+        self._spool: Spool[_T] = Spool(folder, shape)
         self._ids = array("q")
         for key, record in records:
             self._ids.append(key)

@@ -56,6 +56,7 @@ def comparison_forms(relation: str, kind: str, style: str) -> list[Form]:
     return []
 
 
+@cache
 def bridge_comparison_forms(role: str, relation: str, style: str) -> list[Form]:
     """Return the forms for a property of two films' directors or producers."""
     for block in _data("bridge_comparison"):

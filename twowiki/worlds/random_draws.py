@@ -35,8 +35,7 @@ class Chance:
 
     def below(self, size: int) -> int:
         """Draw an integer from 0 to `size - 1` (splitmix64)."""
-        self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
-        mixed = self._state
+        self._state = mixed = (self._state + 0x9E3779B97F4A7C15) & _MASK
         mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
         mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
         return ((mixed ^ (mixed >> 31)) * size) >> 64

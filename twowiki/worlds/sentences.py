@@ -74,8 +74,10 @@ def parse_pattern(text: str) -> Pattern:
 
 
 @cache
-def _parse_all(patterns: tuple[str, ...]) -> tuple[Pattern, ...]:
-    return tuple(map(parse_pattern, patterns))
+def _parse_all(patterns: tuple[str, ...]) -> tuple[tuple[Pattern, ...], tuple[str, ...]]:
+    """Return the patterns, parsed, and the slots that one of them has."""
+    parsed = tuple(map(parse_pattern, patterns))
+    return parsed, tuple(sorted({slot for pattern in parsed for slot in pattern.slots}))
 
 
 class Page:
@@ -142,13 +144,17 @@ class Page:
             patterns: to draw from.
             slots: the known words and facts.
         """
-        used = self._used
-        known = {name for name, slot in slots.items() if not slot.prop or self.fits(slot)}
-        known -= {name for name in known & _FILLERS if slots[name].text in self._said}
+        used, said = self._used, self._said
+        parsed, wanted = _parse_all(tuple(patterns))
+        known = {
+            name
+            for name in wanted
+            if (slot := slots.get(name)) is not None
+            and (not slot.prop or self.fits(slot))
+            and not (name in _FILLERS and slot.text in said)
+        }
         fitting = [
-            pattern
-            for pattern in _parse_all(tuple(patterns))
-            if pattern.slots <= known and pattern.key not in used
+            pattern for pattern in parsed if pattern.slots <= known and pattern.key not in used
         ]
         if not fitting:
             return False
