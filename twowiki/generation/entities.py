@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+import pyarrow.parquet as pq
+
 from twowiki.generation.dates import DATE_BASE
 from twowiki.generation.spool import RecordStore
-from twowiki.generation.tables import rows_by
+from twowiki.generation.tables import parquet_files, rows_by
 from twowiki.generation.text import spelling
 from twowiki.models.text import bare_title
 
@@ -69,6 +72,27 @@ _SPELLINGS = 1 << 16  # facts whose spelling is kept: many candidates share one
 _NOTHING = _Known(None, [], [], [], {}, {})
 _KEYS = {"wanted_pages": "qid", "wanted_sentences": "qid", "wanted_names": "qid",
          "wanted_classes": "qid", "wanted_dates": "qid", "wanted_grounded": "s"}  # fmt: skip
+
+
+_COLUMNS = {"comparison": ("s1", "s2"), "bridge_comparison": ("f1", "h1", "f2", "h2")}
+_CHAIN = ("e", "b", "a")
+
+
+def named_entities(
+    folder: Path, question_type: str, surplus: int | None
+) -> Iterator[Iterable[int]]:
+    """Yield the entities of the first candidates of a type, some at a time; None yields all."""
+    columns = list(_COLUMNS.get(question_type, _CHAIN))
+    rules = [] if question_type in _COLUMNS else ["rule"]
+    for file in parquet_files(folder):
+        for batch in pq.ParquetFile(file).iter_batches(columns=columns + rules):
+            rows = np.stack([batch.column(name).to_numpy() for name in columns], axis=1)
+            for name in rules:
+                inferred = batch.column(name).to_numpy() > 0
+                rows = rows[inferred == (question_type == "inference")]
+            rows = rows[:surplus]
+            surplus = None if surplus is None else surplus - len(rows)
+            yield rows[rows < DATE_BASE].tolist()  # the last object of a chain may be a date
 
 
 class Entities:

@@ -29,7 +29,7 @@ from twowiki.generation.contexts import Contexts
 from twowiki.generation.depth import Chain, deep_samples, entities_of, find_deep_chains
 from twowiki.generation.distractors import SAMPLES_AT_ONCE, write_inputs
 from twowiki.generation.drawing import Drawing
-from twowiki.generation.entities import Entities
+from twowiki.generation.entities import Entities, named_entities
 from twowiki.generation.listed import Candidates, entities_of_lists, find_listed, listed_samples
 from twowiki.generation.profiles import distances, profile_of
 from twowiki.generation.queries import CONTEXTS, WANTED, run_queries
@@ -40,13 +40,12 @@ from twowiki.generation.samples import Candidate, GeneratedSample, QuestionInCon
 from twowiki.generation.selection import (
     DroppedCandidate,
     candidate_of_type,
-    named_entities,
     read_candidates,
     select_samples,
     table_of_type,
 )
 from twowiki.generation.settings import GenerateConfig
-from twowiki.generation.single_hop import with_best_paragraph, word_rarity
+from twowiki.generation.single_hop import QuestionText, with_best_paragraph, word_rarity
 from twowiki.generation.single_hop_encoder import probe_scores
 from twowiki.generation.splits import SampleSplits, assign_splits, paper_splits
 from twowiki.generation.tables import write_part
@@ -54,13 +53,6 @@ from twowiki.generation.text import normalize
 from twowiki.io.files import replacing, write_json
 from twowiki.io.processes import numbered_parts
 from twowiki.io.stages import fingerprint_of
-
-
-class _Question(msgspec.Struct):
-    """All that the weights of words need of a sample."""
-
-    question: str
-
 
 BALANCED = ("comparison", "bridge_comparison")
 NEAREST = ".nearest"
@@ -346,7 +338,7 @@ def make_splits(run: GenerationRun) -> None:
     path = run.work / "contexts" / "examples.jsonl"
 
     def make(folder: Path) -> Mapping[str, Any]:
-        rarity = word_rarity(sample.question for sample in read_json_lines(path, _Question))
+        rarity = word_rarity(sample.question for sample in read_json_lines(path, QuestionText))
         samples = list(with_best_paragraph(read_json_lines(path, QuestionInContext), rarity))
         scores = probe_scores(samples, config.seed, config.probe)
         if config.splits == "paper":

@@ -13,10 +13,8 @@ from types import GenericAlias
 from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
 import pyarrow.parquet as pq
 
-from twowiki.generation.dates import DATE_BASE
 from twowiki.generation.drawing import Drawing, Drawn
 from twowiki.generation.entities import Entities
 from twowiki.generation.review import Reviewer
@@ -39,26 +37,20 @@ from twowiki.generation.tables import parquet_files
 
 
 class _TypeRules(NamedTuple):
-    """The table of a question type, its columns of entities, and how a row is prepared."""
+    """The table of a question type, the shape of its rows and how a row is prepared."""
 
     table: str
-    named: tuple[str, ...]
     candidate: type[Candidate]
     plan: Callable[[Any, Entities, Style], Plan | Drop]
 
 
-_CHAIN = _TypeRules("selected_chains", ("e", "b", "a"), ChainCandidate, plan_chain)
+_CHAIN = _TypeRules("selected_chains", ChainCandidate, plan_chain)
 _RULES = {
-    "comparison": _TypeRules(
-        "selected_comparison", ("s1", "s2"), ComparisonCandidate, plan_comparison
-    ),
+    "comparison": _TypeRules("selected_comparison", ComparisonCandidate, plan_comparison),
     "inference": _CHAIN,
     "compositional": _CHAIN,
     "bridge_comparison": _TypeRules(
-        "selected_bridge_comparison",
-        ("f1", "h1", "f2", "h2"),
-        BridgeComparisonCandidate,
-        plan_bridge_comparison,
+        "selected_bridge_comparison", BridgeComparisonCandidate, plan_bridge_comparison
     ),
 }
 
@@ -92,23 +84,6 @@ def read_candidates(folder: Path, question_type: str, surplus: int | None) -> It
         if not isinstance(row, ChainCandidate) or (question_type == "inference") == (row.rule > 0)
     )
     return islice(rows, surplus)
-
-
-def named_entities(
-    folder: Path, question_type: str, surplus: int | None
-) -> Iterator[Iterable[int]]:
-    """Yield the entities of the candidates that `read_candidates` yields, some at a time."""
-    columns = list(_RULES[question_type].named)
-    rules = ["rule"] if _RULES[question_type] is _CHAIN else []
-    for file in parquet_files(folder):
-        for batch in pq.ParquetFile(file).iter_batches(columns=columns + rules):
-            rows = np.stack([batch.column(name).to_numpy() for name in columns], axis=1)
-            for name in rules:
-                inferred = batch.column(name).to_numpy() > 0
-                rows = rows[inferred == (question_type == "inference")]
-            rows = rows[:surplus]
-            surplus = None if surplus is None else surplus - len(rows)
-            yield rows[rows < DATE_BASE].tolist()  # the last object of a chain may be a date
 
 
 def select_samples(

@@ -177,6 +177,12 @@ def _question_form(question: str) -> str:
 # ---- the lexical reader, which decides what is easy
 
 
+class QuestionText(msgspec.Struct):
+    """All of a sample that the weights of words need."""
+
+    question: str
+
+
 def word_rarity(questions: Iterable[str]) -> dict[str, float]:
     """Weigh the words of questions: the fewer questions contain one, the more it counts."""
     frequency: Counter[str] = Counter()

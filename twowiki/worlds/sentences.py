@@ -144,14 +144,14 @@ class Page:
             patterns: to draw from.
             slots: the known words and facts.
         """
-        used, said = self._used, self._said
+        used = self._used
         parsed, wanted = _parse_all(tuple(patterns))
         known = {
             name
             for name in wanted
             if (slot := slots.get(name)) is not None
             and (not slot.prop or self.fits(slot))
-            and not (name in _FILLERS and slot.text in said)
+            and not (name in _FILLERS and slot.text in self._said)
         }
         fitting = [
             pattern for pattern in parsed if pattern.slots <= known and pattern.key not in used
