@@ -10,7 +10,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy
@@ -99,6 +99,7 @@ def _character_type(character: str) -> int:
     return BLANK if category[0] == "Z" or character in "\t\n\v\f\r\x85" else OTHER
 
 
+@lru_cache(maxsize=32)  # labels and marks fold the text of one context
 def fold(text: str) -> str:
     """Lower the case of a text without moving any character."""
     lowered = text.lower()

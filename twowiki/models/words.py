@@ -437,9 +437,9 @@ def mark_shared(context: Words, question: Words, reader: WordReader) -> tuple[Ma
     """Mark the words that both sides have, in any of four cases."""
     question_words = [reader.names[number] for number in question.numbers.tolist()]
     forms = {form: word for word in question_words if word[0].isalnum() for form in _cases(word)}
-    numbers = sorted(reader.numbers[form] for form in forms if form in reader.numbers)
-    known = numpy.array([*numbers, -1], numpy.int32)
-    marks = known[known[:-1].searchsorted(context.numbers)] == context.numbers
+    known = numpy.zeros(len(reader.names), bool)
+    known[[reader.numbers[form] for form in forms if form in reader.numbers]] = True
+    marks = known[context.numbers]
     found = {reader.names[number] for number in set(context.numbers[marks].tolist())}
     shared = {form for one in found for form in _cases(forms[one])}
     question_marks = numpy.fromiter(map(shared.__contains__, question_words), numpy.uint8)
