@@ -464,6 +464,7 @@ def main() -> None:
     parser.add_argument("--memory", default="2GB", help="DuckDB's limit for the shifted copies")
     parser.add_argument("--dump-size", type=int, metavar="CLAIMS", help="of the larger of two runs")
     parser.add_argument("--buckets", default="", metavar="N,N", help="of the shifted copies")
+    parser.add_argument("--copies", type=int, default=3, help="of 163,083 claims, for --buckets")
     args = parser.parse_args()
     if args.part == "queries":
         run_sampling_queries(args.folder, args.memory, args.buckets)
@@ -474,7 +475,8 @@ def main() -> None:
             bench_dump(args.dump_size, scratch, args.memory)
             return
         if args.buckets:
-            bench_shifted(30_000, 3, scratch / "shifted", args.memory, args.buckets.split(","))
+            numbers = args.buckets.split(",")
+            bench_shifted(30_000, args.copies, scratch / "shifted", args.memory, numbers)
             return
         if args.part == "scan":
             bench_scan(scratch)

@@ -34,6 +34,7 @@ CUT = (  # what reaches beyond the paper, and controls, which paper cannot use
     "one.matches('button, select, input'))).slice(0, 5).map((one) => one.outerHTML.slice(0, 200))"
 )
 VIEWS = [(400, False), (400, True), (1400, False), (1400, True)]  # width, dark
+CONTRAST = {"prefers_contrast": "more", "forced_colors": "active"}
 KEYS = {
     "Tab": ("Tab", 9, ""),
     "Enter": ("Enter", 13, "\r"),
@@ -239,8 +240,8 @@ class Browser:
     def check(self, *pages: str) -> None:
         """Fail where a page does not fit a view or paper, complains, or has a violation."""
         self.console.clear()
-        for width, dark in VIEWS:
-            self.size(width, dark=dark)
+        for width, dark, more in (*((*view, {}) for view in VIEWS), (1400, False, CONTRAST)):
+            self.size(width, dark=dark, **more)
             for page in pages:
                 self.go(page)
                 self.evaluate("document.querySelectorAll('details').forEach((x) => x.open = true)")

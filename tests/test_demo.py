@@ -16,7 +16,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.browser import VIEWS, Browser
+from tests.browser import CONTRAST, VIEWS, Browser
 from tests.joint_files import write_lines
 from tests.small_model import examples, model_and_windows, setting
 from tests.text2text.test_answering import trained
@@ -337,10 +337,12 @@ def pane(browser: Browser, name: str = "sentences") -> str:
     return str(browser.evaluate(f"document.querySelector('#{name}')?.innerText || ''"))
 
 
-def open_demo(browser: Browser, served: str, width: int, *, dark: bool = False) -> None:
+def open_demo(
+    browser: Browser, served: str, width: int, *, dark: bool = False, **more: str
+) -> None:
     browser.console.clear()
     browser.requests.clear()
-    browser.size(width, dark=dark)
+    browser.size(width, dark=dark, **more)
     browser.go(served)
     browser.until(lambda: browser.evaluate("!!document.querySelector('#question textarea')"))
 
@@ -435,9 +437,13 @@ def asked(browser: Browser, button: str, name: str, wanted: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("width", "dark"), VIEWS[::2])
-def test_every_tab_answers_and_fits(browser: Browser, served: str, width: int, dark: bool) -> None:
-    open_demo(browser, served, width, dark=dark)
+@pytest.mark.parametrize(
+    ("width", "dark", "more"), [*((*view, {}) for view in VIEWS), (1400, False, CONTRAST)]
+)
+def test_every_tab_answers_and_fits(
+    browser: Browser, served: str, width: int, dark: bool, more: dict[str, str]
+) -> None:
+    open_demo(browser, served, width, dark=dark, **more)
     title = "A town pasted here"  # a context as JSON, of which the example's pane knows nothing
     context = [[title, ["It is a town."]], *(map(list, ASKED.context))]
     write_into(browser, "question", ASKED.question)

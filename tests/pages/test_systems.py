@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser import VIEWS, Browser
+from tests.browser import CONTRAST, VIEWS, Browser
 from tests.joint_files import TRIPLES, several, write
 from tests.pages.test_page_browser import spoil
 from tests.pages.test_pages import findings_of, read
@@ -223,7 +223,7 @@ def test_it_fits(browser: Browser, page: str, width: int, dark: bool) -> None:
     ("width", "dark", "more"),
     [
         *((width, dark, {}) for width, dark in VIEWS),
-        (1400, False, {"prefers_contrast": "more", "forced_colors": "active"}),
+        (1400, False, CONTRAST),
     ],
 )
 def test_a_checker_finds_nothing(
