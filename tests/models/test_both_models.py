@@ -258,6 +258,7 @@ def test_an_answer_has_one_form(family: Family) -> None:
 
 def test_support_above_the_threshold_is_real_sentences_only(family: Family) -> None:
     model, _ = family.make([GOLD_Q1], support_threshold=-1.0)
+    model.config.support_from_triples = False
     answer = model.predict(GOLD_Q1.question, GOLD_Q1.context)
     assert answer["sp"] == [("Tavik Orrel", 0), ("Dessa Orrel", 0), ("Dessa Orrel", 1)]
 
