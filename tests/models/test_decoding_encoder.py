@@ -15,6 +15,7 @@ from twowiki.models.decoding_encoder import (
     _is_cut,
     agreeing_triples,
     decode_record,
+    in_pairs,
     last_of_chain,
     page_places,
     score_records,
@@ -166,6 +167,28 @@ def test_a_word_of_kinship_outside_of_names_fixes_the_relations() -> None:
     assert [triple[1] for triple in agreed(twice, "Uncle of Mist and Born Later?")] == [
         "director"
     ] * 2
+
+
+@pytest.mark.parametrize(
+    ("held", "paired"),
+    [
+        ("", ""), ("d", "db"), ("db", "db"), ("bbb", "bbb"), ("ddb", "ddbb"), ("dbb", "dbbb"),
+        ("ddd", "ddd"), ("dbdb", "dbdb"),
+    ],
+)  # fmt: skip
+def test_a_triple_is_not_alone(held: str, paired: str) -> None:
+    names = ["date of birth", "director"]
+    logits = torch.zeros(5, 3)
+    logits[:, 2] = 1.0
+    logits[:, 0] = torch.tensor([0.1, 0.2, 0.3, 0.4, 0.5])  # the last one is the likest to hold one
+    for slot, kind in enumerate(held):
+        logits[slot, "bd".index(kind)] = 2.0
+    found = in_pairs(logits, names).argmax(-1).tolist()
+    assert "".join("bd"[number] for number in found if number < 2) == paired
+    if len(held) == 1:
+        assert found[4] == 0
+    full = torch.tensor([[2.0, 0.0, 1.0]])
+    assert in_pairs(full, names) is full or in_pairs(full, names).equal(full)
 
 
 def test_a_page_has_one_date_of_a_kind() -> None:

@@ -16,6 +16,8 @@ from itertools import pairwise, product
 from typing import Any
 
 import numpy
+import torch
+from torch import Tensor
 
 from .configuration_encoder import TwoWikiEncoderConfig
 from .decoding import (
@@ -61,9 +63,11 @@ def score_records(
     """Score a batch of the encoder: one record per example."""
     rows = [token_segment_ids(window, config) for window in windows]
     segment_ids = pad_segment_ids(rows, output.start_logits.shape[1])
-    scores = collect_scores(output, windows, segment_ids, config)
     if not config.chain_consistency:
-        return scores
+        return collect_scores(output, windows, segment_ids, config)
+    held = [in_pairs(row, config.relations or []) for row in output.relation_logits.float().cpu()]
+    output = type(output)(**{**output, "relation_logits": torch.stack(held)})
+    scores = collect_scores(output, windows, segment_ids, config)
     pointers = [getattr(output, f"{name}_logits").float().cpu().numpy() for name in POINTERS]
     answer = [part.float().cpu().numpy() for part in (output.start_logits, output.end_logits)]
     relations = output.relation_logits.argmax(-1).tolist()
@@ -79,6 +83,25 @@ def score_records(
         )
         for row, (score, window) in enumerate(zip(scores, windows, strict=True))
     ]
+
+
+def in_pairs(logits: Tensor, names: Sequence[str]) -> Tensor:
+    """Let one more slot hold a triple where one is alone, or a third has no fellow: (K, R + 1).
+
+    A chain has two triples, a comparison of two chains four; the values of a comparison can be
+    three, such as the countries of two films.
+    """
+    relations = logits.argmax(-1).tolist()
+    held = [names[number] for number in relations if number < len(names)]
+    links = sum(name not in (*DATED, *PLACED) for name in held)
+    if len(held) != 1 and not (len(held) == 3 and links in (1, 2)):
+        return logits
+    likely = logits[:, :-1].amax(-1) - logits[:, -1]
+    empty = torch.tensor([number == len(names) for number in relations])
+    if empty.any():
+        logits = logits.clone()
+        logits[likely.masked_fill(~empty, -torch.inf).argmax(), -1] = -torch.inf
+    return logits
 
 
 def token_segment_ids(window: Window, config: TwoWikiEncoderConfig) -> Any:
