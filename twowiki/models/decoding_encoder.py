@@ -12,6 +12,7 @@ the baseline: see `decoding`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from itertools import pairwise, product
 from typing import Any
 
@@ -66,7 +67,8 @@ def score_records(
     if not config.chain_consistency:
         return collect_scores(output, windows, segment_ids, config)
     held = [in_pairs(row, config.relations or []) for row in output.relation_logits.float().cpu()]
-    output = type(output)(**{**output, "relation_logits": torch.stack(held)})
+    output = copy(output)
+    output.relation_logits = torch.stack(held)
     scores = collect_scores(output, windows, segment_ids, config)
     pointers = [getattr(output, f"{name}_logits").float().cpu().numpy() for name in POINTERS]
     answer = [part.float().cpu().numpy() for part in (output.start_logits, output.end_logits)]
