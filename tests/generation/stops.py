@@ -73,11 +73,11 @@ def kill_in_stages(folder: Path, seed: int, trials: int) -> dict[str, Any]:
     kills = dict.fromkeys(STAGES, 0)
     for stage in STAGES:
         place = out / "work" / ".twowiki" / stage
-        for _ in range(trials):
+        for trial in range(1, trials + 1):
             child = forked(out, folder / "errors")
             while not (place / "_key").exists():
                 time.sleep(0.001)
-            time.sleep(rng.random() * seconds[stage])
+            time.sleep(rng.random() * seconds[stage] * trial / trials)  # the first ones early
             finished = (place / "_manifest.json").exists()
             os.kill(child, signal.SIGKILL)
             ended(child)
