@@ -333,6 +333,15 @@ def test_averaged_weights_are_in_the_model_while_it_is_evaluated() -> None:
     with average.applied():
         torch.testing.assert_close(model.weight.detach(), expected)
     torch.testing.assert_close(model.weight.detach(), trained, atol=0, rtol=0)
+    with_start = AverageWeights(model, 0.0, 0.25)
+    with torch.no_grad():
+        model.weight.mul_(5)
+    with_start.update(1)
+    with with_start.applied():
+        torch.testing.assert_close(model.weight.detach(), trained * 4)
+    torch.testing.assert_close(model.weight.detach(), trained * 5, atol=0, rtol=0)
+    with torch.no_grad():
+        model.weight.copy_(trained)
     nothing = AverageWeights(model, 0.0)
     nothing.update(1)
     with nothing.applied():
@@ -340,11 +349,12 @@ def test_averaged_weights_are_in_the_model_while_it_is_evaluated() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("setting", ["ema_decay", "start_share"])
 def test_a_run_of_averaged_weights_resumes_to_the_same_best_model(
-    data: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    setting: str, data: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
-    flags = ["--ema_decay", "0.9", "--eval_steps", "4", "--save_steps", "2"]
+    flags = [f"--{setting}", "0.9", "--eval_steps", "4", "--save_steps", "2"]
     flags += ["--cache_dir", str(tmp_path / "cache")]
     assert tiny_run(tmp_path / "whole", data, *flags, "--max_steps", "4") == 0
     assert tiny_run(tmp_path / "broken", data, *flags, "--max_steps", "2") == 0
@@ -355,12 +365,12 @@ def test_a_run_of_averaged_weights_resumes_to_the_same_best_model(
         load_file(tmp_path / name / "checkpoint-4" / "averaged.safetensors")
         for name in ("whole", "broken")
     )
+    trained = weights(tmp_path / "whole")
     for name, value in whole.items():
         torch.testing.assert_close(value, resumed[name], atol=0, rtol=0)
-        torch.testing.assert_close(value, best[name], atol=0, rtol=0)
-    assert any(
-        not torch.equal(one, best[name]) for name, one in weights(tmp_path / "whole").items()
-    )
+        kept = value if setting == "ema_decay" else torch.lerp(trained[name], value, 0.9)
+        torch.testing.assert_close(best[name], kept, atol=1e-8, rtol=1e-6)
+    assert any(not torch.equal(one, best[name]) for name, one in trained.items())
 
 
 RANK_ONE = """

@@ -257,6 +257,29 @@ def test_works_are_made_by_people_of_working_age(world: World):
     assert checked > 1500
 
 
+def test_nobles_are_named_by_rank_number_and_seat_everywhere(tmp_path: Path):
+    config = WorldConfig(people=700, films=60, seed="noble", nobles=60)
+    world = build_world(config)
+    people, names = world.people, world.careers.short_names
+    labels, titles = world.registry.labels, world.registry.titles
+    entity = world.careers.entity
+    assert 0.3 < len(names) / len(people) < 0.9
+    for person in range(len(people)):
+        father = people.father[person]
+        if father != NOBODY:
+            assert (person in names) == (father in names)
+        if person in names:  # as texts write it: the page's title, or that without a bracket
+            title = titles[entity[person]] or ""
+            assert title == labels[entity[person]] or title.startswith(labels[entity[person]])
+    kings = [labels[entity[one]] for one in names if re.search(r" I[IVX]*, ", labels[entity[one]])]
+    assert len(set(kings)) == len(kings) > 20
+    assert any(re.search(r", 2nd (Baron|Earl|Viscount|Marquess|Duke) of ", one) for one in labels)
+    write_world(config, tmp_path)
+    pages = (tmp_path / "paragraphs.jsonl").read_text("utf-8")
+    assert re.search(r"(son|daughter|child) of [A-Z][\w ]+ I+, (Count|Duke|Prince|King) of ", pages)
+    assert "nobles=60" in config.text
+
+
 def test_founders_were_of_age(world: World):
     persons = {entity: person for person, entity in enumerate(world.careers.entity)}
     founded = [place for place in world.places if place.founder != NOBODY and place.founded]

@@ -1,7 +1,8 @@
-"""Averaged weights: an exponential average over the steps, which is evaluated and kept as best.
+"""Averaged weights, over the steps or with those at the start: evaluated and kept as best.
 
 In: a model that is trained. Out: the average of its trained weights, put into the model while it is
-evaluated and kept. A checkpoint holds it beside the weights that the training goes on from.
+evaluated and kept. A checkpoint holds it, or the weights at the start, beside those that the
+training goes on from. The average with the start is that of Wortsman et al. 2022 (WiSE-FT).
 """
 
 from __future__ import annotations
@@ -17,17 +18,20 @@ AVERAGE_FILE = "averaged.safetensors"
 
 
 class AverageWeights:
-    """The average of a model's trained weights; without a decay there is none, and nothing to do.
+    """The average of a model's trained weights; without shares there is none, and nothing to do.
 
     Args:
-        model: a plain model, the same on every process.
-        decay: what remains of the average after a step; 0 = no average.
+        model: a plain model as it is at the start, the same on every process.
+        decay: what remains of the average over the steps after one; 0 = no such average.
+        start_share: share of the weights at the start in the average with them; 0 = none. Not
+            with a decay.
     """
 
-    def __init__(self, model: Any, decay: float) -> None:
-        named = model.named_parameters() if decay else ()
+    def __init__(self, model: Any, decay: float, start_share: float = 0.0) -> None:
+        named = model.named_parameters() if decay or start_share else ()
         trained = {name: value for name, value in named if value.requires_grad}
         self.decay, self.names, self.trained = decay, list(trained), list(trained.values())
+        self.start_share = start_share
         self.average = [value.detach().clone() for value in self.trained]
 
     @torch.no_grad()
@@ -37,7 +41,7 @@ class AverageWeights:
         Args:
             step: number of the step that was taken, from 1.
         """
-        if self.average:
+        if self.decay:
             decay = min(self.decay, step / (step + 9))
             torch._foreach_lerp_(
                 self.average, [value.detach() for value in self.trained], 1 - decay
@@ -46,18 +50,24 @@ class AverageWeights:
     @contextmanager
     def applied(self) -> Iterator[None]:
         """Have the average in the model, and the weights back in it afterwards."""
-        self._exchange()
+        kept = self._mix()
         try:
             yield
         finally:
-            self._exchange()
+            self._put_back(kept)
 
     @torch.no_grad()
-    def _exchange(self) -> None:
+    def _mix(self) -> list[torch.Tensor]:
+        """Move the weights to the average, or towards those at the start; return them as before."""
+        kept = [value.clone() for value in self.trained]
         for value, average in zip(self.trained, self.average, strict=True):
-            kept = value.clone()
-            value.copy_(average)
-            average.copy_(kept)
+            value.lerp_(average, self.start_share or 1.0)
+        return kept
+
+    @torch.no_grad()
+    def _put_back(self, kept: list[torch.Tensor]) -> None:
+        for value, own in zip(self.trained, kept, strict=True):
+            value.copy_(own)
 
     def save(self, folder: Path) -> None:
         """Write the average into a checkpoint, if there is one."""

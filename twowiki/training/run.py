@@ -111,7 +111,7 @@ def start(config: TrainingSettings) -> Run:
         late=accelerator.device.type == "cuda",
     )  # fmt: skip
     steps.share_weights(accelerator, model)
-    average = averaging.AverageWeights(plain, config.ema_decay)
+    average = averaging.AverageWeights(plain, config.ema_decay, config.start_share)
     if checkpoint:
         resume(accelerator, model, state, checkpoint)
         average.load(checkpoint)

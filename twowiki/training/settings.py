@@ -81,6 +81,10 @@ class TrainingSettings:
     ema_decay: float = _optimization(
         0.0, "decay of averaged weights, which are evaluated and kept; 0 = none", minimum=0, below=1
     )
+    start_share: float = _optimization(
+        0.0, "share of the start's weights in the model that is evaluated and kept; not with "
+        "ema_decay", minimum=0, below=1,
+    )  # fmt: skip
     train_sampling_strategy: str = _optimization(
         "group_by_length", "how batches are drawn", choices=("group_by_length", "random")
     )
@@ -142,6 +146,10 @@ class TrainingSettings:
             DataError: with the setting and the remedy.
         """
         check_values(self)
+        if self.ema_decay and self.start_share:
+            raise DataError(
+                "cannot be combined with ema_decay", field="start_share", remedy="Set one of them"
+            )
         if self.push_to_hub:
             from twowiki.hub.push import check_login, check_repo_name
 

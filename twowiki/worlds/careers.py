@@ -10,6 +10,7 @@ from array import array
 from collections import defaultdict
 
 from twowiki.worlds.names import Tongue
+from twowiki.worlds.nobles import Houses
 from twowiki.worlds.people import NOBODY, People
 from twowiki.worlds.random_draws import Chance
 from twowiki.worlds.registry import Country, Registry, WorldPlace
@@ -33,6 +34,7 @@ class Careers:
         self.entity = array("i", [NOBODY]) * people
         self.occupation: list[tuple[str, ...]] = []
         self.surnames: list[str] = []
+        self.short_names: dict[int, str] = {}  # of members of noble houses
         self.education = array("i", [_NOWHERE]) * people
         self.employer = array("i", [_NOWHERE]) * people
         self.field = array("i", [_NOWHERE]) * people
@@ -93,6 +95,7 @@ def name_people(
 ) -> None:
     """Name everyone: the father's surname, one or two given names of the country."""
     labels: set[str] = set()
+    houses = Houses(config, people, countries, registry)
     for person in range(len(people)):
         chance = Chance(config.seed, "name", person)
         tongue = tongues[people.country[person]]
@@ -106,6 +109,9 @@ def name_people(
             given = _with_another(given, stock, chance)
         label = f"{given} {surname}"
         labels.add(label)
+        if person in houses.of:
+            careers.entity[person] = _add_noble(person, given, houses, careers, registry, chance)
+            continue
         occupation = OCCUPATIONS[careers.occupation[person][0]].label
         country = countries[people.country[person]]
         seat = (
@@ -130,6 +136,17 @@ def name_people(
                 f"{demonym} {occupation}, born {year}")  # fmt: skip
 
     registry.settle(careers.entity, brackets_of)
+
+
+def _add_noble(
+    person: int, given: str, houses: Houses, careers: Careers, registry: Registry, chance: Chance
+) -> int:
+    """Add a member of a house, named by rank and seat in every text; return the entity."""
+    name = houses.name(person, given, careers.surnames[person], chance)
+    careers.short_names[person] = name.short
+    return registry.add(
+        "human", name.full, waits=True, aliases=name.aliases, inside=(houses.of[person].seat,)
+    )
 
 
 def _names_at_home(

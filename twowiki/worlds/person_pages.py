@@ -22,6 +22,8 @@ class _Texts(msgspec.Struct):
     openings_dead: tuple[str, ...]
     openings_living: tuple[str, ...]
     openings_former: tuple[str, ...]
+    openings_noble: tuple[str, ...]  # more openings for members of noble houses
+    facets_noble: dict[str, tuple[str, ...]]
     facets: dict[str, tuple[str, ...]]
     trivia: tuple[str, ...]
     trivia_dead: tuple[str, ...]
@@ -35,12 +37,16 @@ class _Texts(msgspec.Struct):
 
 
 TEXTS = read_word_list("person_pages", _Texts)
+_FACETS_OF_NOBLES = TEXTS.facets | {
+    facet: TEXTS.facets[facet] + more for facet, more in TEXTS.facets_noble.items()
+}
 # facet: how often (per mille) it is stated, where it is known
 _STATED = {
     "parents": 260, "father": 330, "mother": 280, "spouse": 420, "child": 330, "sibling": 250,
     "birthplace": 330, "school": 420, "employer": 400, "award": 480, "advisor": 560,
     "student": 560, "teacher": 700, "field": 450, "religion": 800, "detention": 900,
 }  # fmt: skip
+_STATED_OF_NOBLES = {"parents": 650, "spouse": 600}
 # Whoever directed a film is a film director: Wikidata rarely states it, or nobody would ask.
 _SHOWN = ("director", "producer", "composer", "singer", "musician", "presenter")
 # relative, slot and its word, the age that the younger of both must have reached by then
@@ -104,11 +110,15 @@ class PersonWriter:
     def _openings(self, person: int) -> tuple[str, ...]:
         """Return the openings for the dead, the living, or athletes past their games."""
         if self.world.people.died[person]:
-            return TEXTS.openings_dead
+            noble = TEXTS.openings_noble if self._is_noble(person) else ()
+            return TEXTS.openings_dead + noble
         former = (
             self._is_athlete(person) and self.world.people.birth_year(person) < NOW - _LAST_GAME
         )
         return TEXTS.openings_former if former else TEXTS.openings_living
+
+    def _is_noble(self, person: int) -> bool:
+        return person in self.world.careers.short_names
 
     def _is_athlete(self, person: int) -> bool:
         return self.world.careers.occupation[person][0] in _ATHLETES
@@ -322,7 +332,8 @@ class PersonWriter:
 
     def _body(self, page: Page, slots: dict[str, Slot], person: int) -> None:
         chance, config, people = page.chance, self.world.config, self.world.people
-        stated = [facet for facet, odds in _STATED.items() if chance.per_mille(odds)]
+        odds_of = _STATED | _STATED_OF_NOBLES if self._is_noble(person) else _STATED
+        stated = [facet for facet, odds in odds_of.items() if chance.per_mille(odds)]
         extras = [
             "afterwards" if people.died[person] and chance.per_mille(_AFTERWARDS) else "trivia"
             for _ in range(chance.weighted((20, 45, 35)))
@@ -347,7 +358,8 @@ class PersonWriter:
     ) -> None:
         """State facets in sentences, until the page has the most that it may have."""
         chance = page.chance
-        patterns = TEXTS.facets | {
+        facets_of = _FACETS_OF_NOBLES if self._is_noble(person) else TEXTS.facets
+        patterns = facets_of | {
             "trivia": TEXTS.trivia, "afterwards": TEXTS.trivia_dead, "career": TEXTS.career
         }  # fmt: skip
         for facet in facets:
@@ -369,7 +381,8 @@ class PersonWriter:
         draw = page.chance.below(10)
         if draw < 6:
             return {"S": Slot(pronoun)}
-        surname = self.world.careers.surnames[person]
+        careers = self.world.careers
+        surname = careers.short_names.get(person, careers.surnames[person])
         return {"S": Slot(surname if draw < 9 else self.world.registry.labels[page.entity])}
 
     def _kin_words(self, person: int, slots: dict[str, Slot]) -> dict[str, Slot]:

@@ -56,6 +56,10 @@ class WorldConfig:
         "letters that no real name has",
         choices=("readable", "marked"),
     )
+    nobles: int = argument(
+        0, "percent of families that are noble houses (Otto II, Duke of Harikent)",
+        minimum=0, maximum=100,
+    )  # fmt: skip
     words: int = argument(
         0, "words of an average page (default: about 35); longer ones have more filler",
         minimum=0, maximum=120,
@@ -98,6 +102,7 @@ class WorldOptions:
     missing: int | None = None
     mismatch: int | None = None
     names: str | None = None
+    nobles: int | None = None
     words: int | None = None
     brief: bool | None = None
     limit_per_type: int | None = None
