@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.generation.dumps import FEMALE, HUMAN, MALE, Dumps, make, samples_of
 from twowiki.data.relations import FIRST_RELATIONS, RULES, SECOND_RELATIONS, START_TYPES, P
@@ -24,6 +26,7 @@ from twowiki.generation.templates import (
     comparison_forms,
     compositional_forms,
     fill,
+    fill_all,
     inference_forms,
 )
 from twowiki.io.processes import map_parts
@@ -234,6 +237,17 @@ def test_inference_forms_are_the_papers():
     assert len(inference_forms("employer", CLEAN)) == 2
     assert len(inference_forms("field of work", CLEAN)) == 1
     assert any("marry" in form.text for form in inference_forms("husband", CLEAN))
+
+
+NAMES = st.text(st.sampled_from("Ab #12?!.%(film) "), min_size=1, max_size=8)
+
+
+@given(NAMES, NAMES, st.sampled_from([PAPER, CLEAN]))
+def test_many_forms_are_filled_as_each_of_them_is(one: str, two: str, style: str):
+    texts = ["Is film #1 or #2 older?", "100% of film #2, or #1?", "#2", "Who was #1 (#2)?"]
+    forms = [Form(str(number), text) for number, text in enumerate(texts)]
+    slots = {"1": one, "2": two}
+    assert fill_all(forms, slots, style) == [fill(form, slots, style) for form in forms]
 
 
 def test_names_that_look_like_slots_stay():

@@ -29,7 +29,7 @@ from twowiki.generation.samples import (
 )
 from twowiki.generation.spool import RecordStore
 from twowiki.generation.tables import buckets_of, count_rows, iter_rows, rows_by
-from twowiki.generation.templates import Form, chain_forms, fill, phrases_of
+from twowiki.generation.templates import chain_forms, is_filled, phrases_of
 from twowiki.generation.text import normalize
 
 _STARTS_AT_ONCE = 200_000
@@ -144,18 +144,13 @@ def _plan(chain: Chain, entities: Entities, style: Style) -> Plan | Drop:
     words = [_word(fact, entities) for fact in chain[:-1]]
     kind = entities.entity(gold[0]).type
     forms = chain_forms(words, chain[-1].relation, kind, style.wording)
-    name = entities.slot(gold[0], brackets=False)
-    wordings = [_filled(form, name, style) for form in forms]
-    wordings = [wording for wording in wordings if wording.question]
+    slots = dict.fromkeys(("1", "x"), entities.slot(gold[0], brackets=False))
+    wordings = [Wording(form, slots, "") for form in forms if is_filled(form, slots)]
     if not wordings:
         return Drop("no_template")
     provenance = Provenance(relations=[fact.relation for fact in chain])
     links = [[one, two] for one, two in pairwise(gold)]
     return Plan("compositional", gold, chain, False, wordings, [], links, provenance)
-
-
-def _filled(form: Form, name: str, style: Style) -> Wording:
-    return Wording(form.id, fill(form, {"1": name, "x": name}, style.wording) or "", "")
 
 
 def _word(fact: Grounded, entities: Entities) -> str:

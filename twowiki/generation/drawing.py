@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
-
-import msgspec
 
 from twowiki.data.schema import Paragraph
 from twowiki.generation.balancing import Signs, signs_of
@@ -26,6 +25,7 @@ from twowiki.generation.shortcuts import TWO_WAY
 from twowiki.generation.spool import Spool, Waiting
 
 _BALANCED = ("film year", "birth year", "same demonym", "shared surname", "first named")
+_PAGES = 1 << 14  # gold pages that are kept: many samples share one
 _SLACK = 1  # right answers that a shortcut may be ahead, and one more for every 50 answers
 
 
@@ -127,6 +127,13 @@ class _YesNoBalancer:
             yield from queue
 
 
+class _InContext(NamedTuple):
+    """What a shortcut sees of a sample: the question and the gold pages."""
+
+    question: str
+    context: tuple[Paragraph, ...]
+
+
 class _ShortcutBalancer:
     """Releases a sample when no shortcut gets too far ahead among the samples of its relations."""
 
@@ -134,6 +141,7 @@ class _ShortcutBalancer:
         self, entities: Entities, yes_share: float | None, spool: Spool[Drawn[Any]]
     ) -> None:
         self._entities, self._spool = entities, spool
+        self._page = lru_cache(_PAGES)(self._read_page)
         self._even = yes_share in (None, 0.5)
         self._queues: dict[str, dict[Signs, Waiting[Drawn[Any]]]] = defaultdict(dict)
         self._sums: dict[str, list[int]] = defaultdict(lambda: [0] * len(_BALANCED))
@@ -152,12 +160,11 @@ class _ShortcutBalancer:
             yield queues[signs].popleft()
 
     def _signs(self, sample: GeneratedSample) -> Signs:
-        pages = tuple(
-            Paragraph(self._entities.title(qid), tuple(self._entities.sentences(qid)))
-            for qid in sample.gold
-        )
-        item = msgspec.structs.replace(sample, context=pages)
+        item = _InContext(sample.question, tuple(map(self._page, sample.gold)))
         return signs_of(item, sample.answer, _BALANCED, even=self._even)
+
+    def _read_page(self, qid: int) -> Paragraph:
+        return Paragraph(self._entities.title(qid), tuple(self._entities.sentences(qid)))
 
     def _after(self, group: str, signs: Signs) -> list[int]:
         return [total + sign for total, sign in zip(self._sums[group], signs, strict=True)]

@@ -103,11 +103,9 @@ class Entities:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._store = RecordStore(folder, _known_entities(folder), _Known)
+        store = RecordStore(folder, _known_entities(folder), _Known)
+        self._store, self._known = store, store.getter(_NOTHING)
         self.written = lru_cache(_SPELLINGS)(self._written)
-
-    def _known(self, qid: int) -> _Known:
-        return self._store.get(qid) or _NOTHING
 
     def __contains__(self, qid: int) -> bool:
         return self._known(qid).entity is not None
@@ -120,7 +118,8 @@ class Entities:
 
     def title(self, qid: int) -> str:
         """Return the title of an entity's page."""
-        title = self.entity(qid).title
+        entity = self._known(qid).entity
+        title = entity.title if entity is not None else None
         assert title is not None, f"Q{qid} has no page"
         return title
 

@@ -36,6 +36,7 @@ from twowiki.generation.templates import (
     Form,
     chain_phrase,
     fill,
+    is_filled,
     listed_forms,
     listed_relations,
     noun_of,
@@ -320,10 +321,9 @@ def _plan(row: ListedSet, entities: Entities, style: Style) -> Plan | Drop:
     slots = {"list": f"{', '.join(names[:-1])} and {names[-1]}", "x": x, "types": plural_of(kind)}
     wordings = []
     for form in listed_forms(row.form, relation, noun_of(kind)):
-        question = fill(form, slots, style.wording)
         answer = _answer(row, names, form.pick)
-        if question and answer:
-            wordings.append(Wording(form.id, question, answer))
+        if answer and is_filled(form, slots):
+            wordings.append(Wording(form, slots, answer))
     if not wordings:
         return Drop("no_template")
     provenance = Provenance(relations=[fact.relation for fact in row.facts])

@@ -61,6 +61,7 @@ class Reviewer:
         self.page = lru_cache(maxsize=100_000)(self._read_page)
         self._support = lru_cache(maxsize=500_000)(self._find_support)
         self._years = lru_cache(maxsize=500_000)(self._find_years)
+        self._unsure = lru_cache(maxsize=500_000)(self._is_unsure)
 
     def review(self, plan: Plan) -> Plan | Drop:
         """Choose the sentences of a plan's facts; drop it for its first fault."""
@@ -182,7 +183,7 @@ class Reviewer:
         ordered = one[1] < two[0] if low < high else two[1] < one[0]
         if not ordered:
             yield ORDER
-        if any(self._is_unsure(fact) for fact in dates) and _years_apart(one, two) <= 10:
+        if any(map(self._unsure, dates)) and _years_apart(one, two) <= 10:
             yield UNCERTAIN
 
     def _is_unsure(self, fact: Grounded) -> bool:
@@ -196,9 +197,14 @@ class Reviewer:
 
 def _read_span(facts: Sequence[Grounded]) -> tuple[int, int]:
     """Return the days that a reader takes one date, or the days between two, to be."""
-    spans = [interval(WikidataDate(*date_of_key(fact.says)[:4])) for fact in facts]
+    spans = [_interval_of(fact.says) for fact in facts]
     (low, high), *rest = spans
     return (rest[0][0] - high, rest[0][1] - low) if rest else (low, high)
+
+
+@lru_cache(maxsize=1 << 16)
+def _interval_of(key: int) -> tuple[int, int]:
+    return interval(WikidataDate(*date_of_key(key)[:4]))
 
 
 def _years_apart(one: tuple[int, int], two: tuple[int, int]) -> float:

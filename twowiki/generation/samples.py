@@ -25,7 +25,9 @@ from twowiki.generation.templates import (
     comparison_forms,
     compositional_forms,
     fill,
+    fill_all,
     inference_forms,
+    is_filled,
     noun_of,
     plural_of,
 )
@@ -162,11 +164,15 @@ class Style(NamedTuple):
 
 
 class Wording(NamedTuple):
-    """A filled form: its id, the question, and its answer ("" takes the last object)."""
+    """A form with what fills it, and its answer ("" takes the last object)."""
 
-    form: str
-    question: str
+    form: Form
+    slots: Mapping[str, str]
     answer: str
+
+    def question(self, style: Style) -> str:
+        """Return the question."""
+        return fill(self.form, self.slots, style.wording) or ""
 
 
 class Plan(NamedTuple):
@@ -212,8 +218,7 @@ def plan_chain(row: ChainCandidate, entities: Entities, style: Style) -> Plan | 
         provenance.check = row.verdict if RULES[row.rule - 1].direct else "always holds"
     else:
         forms = _compositional_forms(row, r1, r2, entities, style)
-    filled = [(form.id, fill(form, slots, style.wording)) for form in forms]
-    wordings = [Wording(form, question, "") for form, question in filled if question]
+    wordings = [Wording(form, slots, "") for form in forms if is_filled(form, slots)]
     if not wordings:
         return Drop("no_template")
     pair = [row.start, row.bridge]
@@ -258,7 +263,7 @@ def plan_comparison(row: ComparisonCandidate, entities: Entities, style: Style) 
     forms = comparison_forms(row.relation, entity_type, style.wording)
     shown = entity_type or _type_in_text(entities, pair)
     slots = {"type": noun_of(shown), "types": plural_of(shown)}
-    wordings, swapped = _compared(forms, slots, row, slots_of(entities, style, *pair), style)
+    wordings, swapped = _compared(forms, slots, row, slots_of(entities, style, *pair))
     if not wordings:
         return Drop("no_template")
     provenance = Provenance(relations=names, group=f"Q{row.group}")
@@ -287,26 +292,20 @@ def _compared(
     slots: Mapping[str, str],
     row: ComparisonCandidate | BridgeComparisonCandidate,
     names: Sequence[str],
-    style: Style,
 ) -> tuple[list[Wording], list[Wording]]:
-    """Fill forms with the two names in this order and in the other one.
+    """Return forms with the two names in this order and in the other one.
 
     A form that picks is answered by the name of the low or the high entity, others by yes or no.
     """
     one, two = names
     low, high = (one, two) if row.low1 < row.low2 else (two, one)
-    wordings: tuple[list[Wording], list[Wording]] = ([], [])
-    for first, second, filled in ((one, two, wordings[0]), (two, one, wordings[1])):
-        for form in forms:
-            question = fill(form, {"1": first, "2": second, **slots}, style.wording)
-            if question is None:
-                continue
-            if form.pick:
-                answer = low if form.pick == "low" else high
-            else:
-                answer = "yes" if row.n_shared else "no"
-            filled.append(Wording(form.id, question, answer))
-    return wordings
+    answers = {"low": low, "high": high, "": "yes" if row.n_shared else "no"}
+    in_order, swapped = ({"1": one, "2": two, **slots}, {"1": two, "2": one, **slots})
+    usable = [form for form in forms if is_filled(form, in_order)]
+    return (
+        [Wording(form, in_order, answers[form.pick]) for form in usable],
+        [Wording(form, swapped, answers[form.pick]) for form in usable],
+    )
 
 
 def plan_bridge_comparison(
@@ -323,7 +322,7 @@ def plan_bridge_comparison(
     ]
     facts += [fact for person in people for fact in entities.grounded(person, row.r2)]
     forms = bridge_comparison_forms(row.r1, row.r2, style.wording)
-    wordings, swapped = _compared(forms, {}, row, slots_of(entities, style, *films), style)
+    wordings, swapped = _compared(forms, {}, row, slots_of(entities, style, *films))
     provenance = Provenance(relations=[row.r1, row.r2])
     gold, order = films + people, (row.low1, row.low2)
     return Plan(
@@ -350,14 +349,15 @@ def render_question(
     wanted = [word for word in plan.wordings if answer is None or word.answer == answer]
     identity = _identity(plan)
     draw = int(hashlib.md5(f"{style.seed}|form|{identity}".encode()).hexdigest()[:12], 16)
-    form, question, answer = wanted[draw % len(wanted)]
+    drawn = wanted[draw % len(wanted)]
+    question, answer = drawn.question(style), drawn.answer
     sample_id = uuid.uuid5(_NAMESPACE, f"{style.seed}|{identity}|{answer}").hex
-    wordings = [word.question for word in wanted + plan.swapped if word.answer == answer]
     if _has_namesakes(plan, entities, question):
         return Drop("namesakes_in_gold")
     evidences = _evidences(plan, entities)
     if not evidences:
         return Drop("object_not_in_its_sentence")
+    wordings = [*_questions(wanted, answer, style), *_questions(plan.swapped, answer, style)]
     answer_id = None
     if not answer:
         answer, answer_id = evidences[-1].object, _object_id(plan.facts[-1])
@@ -378,12 +378,18 @@ def render_question(
         chains=plan.chains,
         provenance=msgspec.structs.replace(
             plan.provenance,
-            template=form,
+            template=drawn.form.id,
             statements=[fact.statement for fact in plan.facts],
             pages=[entities.entity(qid).page_id for qid in plan.gold],
         ),
         wordings=wordings,
     )
+
+
+def _questions(wordings: Sequence[Wording], answer: str, style: Style) -> list[str]:
+    """Return the questions with an answer; all wordings are filled with the same."""
+    forms = [word.form for word in wordings if word.answer == answer]
+    return fill_all(forms, wordings[0].slots, style.wording) if forms else []
 
 
 def _has_namesakes(plan: Plan, entities: Entities, question: str) -> bool:

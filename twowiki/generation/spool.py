@@ -12,7 +12,7 @@ import weakref
 from array import array
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -21,7 +21,8 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 _T = TypeVar("_T")
-_READ_AGAIN = 4096  # records that are kept once they are read
+_N = TypeVar("_N")
+_READ_AGAIN = 1 << 14  # records that are kept once they are read
 _WRITTEN_AT_ONCE = 1 << 20
 
 
@@ -112,7 +113,20 @@ class RecordStore(Generic[_T]):
         for key, record in records:
             self._ids.append(key)
             self._spool.add(record)
-        self.get = lru_cache(_READ_AGAIN)(self._read)
+        self.get = self.getter(None)
+
+    def getter(self, nothing: _N) -> Callable[[int], _T | _N]:
+        """Return a function from an id to its object, which keeps those that were read last.
+
+        Args:
+            nothing: what an id without an object gives.
+        """
+
+        def read(key: int) -> _T | _N:
+            place = self._place(key)
+            return nothing if place is None else self._spool[place]
+
+        return lru_cache(_READ_AGAIN)(read)
 
     def __contains__(self, key: int) -> bool:
         return self._place(key) is not None
@@ -120,8 +134,3 @@ class RecordStore(Generic[_T]):
     def _place(self, key: int) -> int | None:
         place = bisect_left(self._ids, key)
         return place if place < len(self._ids) and self._ids[place] == key else None
-
-    def _read(self, key: int) -> _T | None:
-        """Return the object of an id, or None."""
-        place = self._place(key)
-        return None if place is None else self._spool[place]

@@ -6,6 +6,7 @@ A form that was released in odd English has two wordings; the style selects one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -170,12 +171,19 @@ def plural_of(kind: str) -> str:
     return PLURALS.get(kind, "")
 
 
+_ODD_END = re.compile(r"^\s|(?:\?\?|\s)$")  # what a clean question does not begin or end with
+
+
 class _Parsed(NamedTuple):
-    """A form's text: its start, each slot with the text after it, and the slots it needs."""
+    """A form's text: its start, each slot with the text after it, and the slots it needs.
+
+    `format` is the text for the operator `%`.
+    """
 
     start: str
     pieces: tuple[tuple[str, str], ...] | None
     needed: tuple[str, ...]
+    format: str = ""
 
 
 @lru_cache(maxsize=1 << 14)
@@ -191,7 +199,14 @@ def _parse(text: str, slots: tuple[str, ...]) -> _Parsed:
         if slot is None:
             return _Parsed(start, None, needed)
         found.append((slot, piece[len(slot) :]))
-    return _Parsed(start, tuple(found), needed)
+    quoted = [f"%({slot})s{after.replace('%', '%%')}" for slot, after in found]
+    return _Parsed(start, tuple(found), needed, "".join([start.replace("%", "%%"), *quoted]))
+
+
+def is_filled(form: Form, slots: Mapping[str, str]) -> bool:
+    """Return whether every slot that a form needs is known and not empty."""
+    parsed = _parse(form.text, tuple(slots))
+    return parsed.pieces is not None and all(map(slots.__getitem__, parsed.needed))
 
 
 def fill(form: Form, slots: Mapping[str, str], style: str) -> str | None:
@@ -200,21 +215,43 @@ def fill(form: Form, slots: Mapping[str, str], style: str) -> str | None:
     Clean questions end in one question mark, contain no double space, and no noun before a name
     whose bracket ends in it.
     """
-    start, pieces, needed = _parse(form.text, tuple(slots))
-    if pieces is None or any(not slots[slot] for slot in needed):
+    if not is_filled(form, slots):
         return None
-    filled = [start]
-    for slot, after in pieces:
-        name = slots[slot]
-        if style != PAPER and name.endswith(")"):
-            before, _, noun = filled[-1].rstrip().rpartition(" ")
-            if noun and name.endswith((f"({noun})", f" {noun})")):
-                filled[-1] = f"{before} "  # "the director of X (film)", not "of film X (film)"
-        filled.append(name + after)
-    question = "".join(filled)
+    parsed = _parse(form.text, tuple(slots))
     if style == PAPER:
-        return question
+        return parsed.format % slots
+    bracketed = any(name.endswith(")") for name in slots.values())
+    question = _without_nouns(parsed, slots) if bracketed else parsed.format % slots
     question = question.strip()
     while question.endswith(("??", "!?", ".?")) and question[-2] == "?":
         question = question[:-1]
     return question
+
+
+@lru_cache(maxsize=1 << 14)
+def _parse_all(texts: tuple[str, ...], slots: tuple[str, ...]) -> str:
+    """Return the texts of forms as one for the operator `%`, which zeros separate."""
+    return "\0".join(_parse(text, slots).format for text in texts)
+
+
+def fill_all(forms: Sequence[Form], slots: Mapping[str, str], style: str) -> list[str]:
+    """Fill forms whose slots are all known, as `fill` does each of them."""
+    if forms and (style == PAPER or not any(name.endswith(")") for name in slots.values())):
+        texts = tuple([form.text for form in forms])
+        questions = (_parse_all(texts, tuple(slots)) % slots).split("\0")
+        if style == PAPER or not any(map(_ODD_END.search, questions)):
+            return questions
+    return [fill(form, slots, style) or "" for form in forms]
+
+
+def _without_nouns(parsed: _Parsed, slots: Mapping[str, str]) -> str:
+    """Fill a form, without a noun before a name whose bracket ends in it."""
+    filled = [parsed.start]
+    for slot, after in parsed.pieces or ():
+        name = slots[slot]
+        if name.endswith(")"):
+            before, _, noun = filled[-1].rstrip().rpartition(" ")
+            if noun and name.endswith((f"({noun})", f" {noun})")):
+                filled[-1] = f"{before} "  # "the director of X (film)", not "of film X (film)"
+        filled.append(name + after)
+    return "".join(filled)

@@ -46,7 +46,8 @@ def normalize(text: str) -> str:
 
     `normalize(a) in normalize(b)` is true iff the words of `a` are in `b` as whole words.
     """
-    words = [_normal_word(word) for word in _WORD.findall(text)]
+    known = _pieces.get
+    words = [known(word) or _normal_word(word) for word in _WORD.findall(text)]
     kept = [word for word in words if word]
     return f" {' '.join(kept)} " if kept else ""
 
@@ -58,21 +59,21 @@ class TextWords:
         self.text = text
         self.words: list[str] = []
         self._spans: list[tuple[int, int]] = []
+        known = _pieces.get
         for match in _WORD.finditer(text):
-            for piece in _normal_word(match.group()).split():
-                self.words.append(piece)
-                self._spans.append(match.span())
+            word = match[0]
+            pieces = (known(word) or _normal_word(word)).split()
+            self.words += pieces
+            self._spans += [match.span()] * len(pieces)
 
     def find(self, wanted: Sequence[str]) -> list[tuple[int, int]]:
         """Return the first and the last word of every place that has the wanted words."""
         size, words = len(wanted), self.words
-        if not size or wanted[0] not in words:
-            return []
-        return [
-            (first, first + size - 1)
-            for first in range(len(words) - size + 1)
-            if words[first] == wanted[0] and words[first : first + size] == wanted
-        ]
+        found: list[tuple[int, int]] = []
+        for _ in range(words.count(wanted[0]) if size else 0):
+            first = words.index(wanted[0], found[-1][0] + 1 if found else 0)
+            found.append((first, first + size - 1))
+        return [place for place in found if words[place[0] : place[1] + 1] == wanted]
 
     def span(self, first: int, last: int) -> tuple[int, int]:
         """Return the characters of some words; half-open."""
@@ -109,6 +110,8 @@ def spelling(text: str, wanted: str, known: tuple[str, ...] = ()) -> str | None:
 
 def without_accents(text: str) -> str:
     """Return a text without the accents of its letters ("Zdenek" for "Zdeněk")."""
+    if text.isascii():
+        return text
     parts = unicodedata.normalize("NFKD", text)
     return "".join(one for one in parts if not unicodedata.combining(one))
 
