@@ -9,6 +9,7 @@ differ ("Le trio en si bémol" states a triple of "Le Trio en mi bémol").
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from twowiki.models.text import bare_title, fold
@@ -65,9 +66,11 @@ def hops_of_subjects(links: Sequence[tuple[str, str]], type: str | None) -> dict
     return hops
 
 
+@lru_cache(maxsize=1 << 14)  # names of pages, which questions share
 def _plain(name: str) -> str:
     return " ".join(fold(name).split())
 
 
+@lru_cache(maxsize=1 << 14)
 def _bare(name: str) -> str:
     return _plain(bare_title(name))

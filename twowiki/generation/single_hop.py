@@ -17,12 +17,15 @@ import math
 import re
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from twowiki.data.dates import DATE
 from twowiki.data.schema import Example, Paragraph
@@ -32,6 +35,9 @@ from twowiki.metric.normalization import CLOSED_ANSWERS, normalize_answer
 from twowiki.models.text import bare_title
 
 FOLDS = 5
+_AT_ONCE = 512  # questions whose candidates are scored together
+_Ints = npt.NDArray[Any]
+_Floats = npt.NDArray[np.float64]
 _NAME = re.compile(
     r"[A-ZÀ-ÞĀ-Ž][\w'’.-]*(?:(?: (?:of|the|de|von|van|da|di|la|le|and|for|in|du|del) | )"
     r"[A-ZÀ-ÞĀ-Ž][\w'’.-]*)*"
@@ -45,11 +51,9 @@ _ANY_NAME = re.compile(
 _ANY_PAIR = re.compile(r"^\w+ (?:[a-z]+(?:'s)?,? )*([^a-z].*) or (.+?)(?: born first)?\?+ ?$")
 
 
-class _Candidate(NamedTuple):
-    """A possible answer and its features."""
-
-    text: str
-    features: tuple[str, ...]
+# Features are numbered within their group, such as those of one form of question.
+_Features = Mapping[Hashable, Mapping[Hashable, int]]
+_Candidate = tuple[str, tuple[int, ...]]  # a possible answer, and its features
 
 
 def word_f1(predicted: str, gold: str) -> float:
@@ -70,101 +74,99 @@ def fold_of(key: str) -> int:
     return int(hashlib.md5(key.encode()).hexdigest()[:8], 16) % FOLDS
 
 
-class _NaiveBayes:
-    """How often each feature belongs to wrong and right candidates, by fold and in all.
+class _Candidates:
+    """The candidates of some questions as arrays: the numbers of their texts and features.
 
-    Features are numbered in the order in which they come.
+    Args:
+        folds: the fold of each question.
     """
 
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-        self._counts: list[list[int]] = []  # by feature: wrong and right ones of each fold, of all
-        self._odds: dict[int, float] = {}
+    def __init__(self, folds: Sequence[int]) -> None:
+        self._folds = folds
+        self._texts, self._sizes, self._features = array("I"), array("B"), array("I")
+        self._counts = array("I")  # the candidates of each question
 
-    def add(self, features: Sequence[str], right: bool, fold: int) -> list[int]:
-        """Count the features of a candidate; return their numbers."""
-        numbers, counts = self._numbers, self._counts
-        found = []
-        for feature in features:
-            number = numbers.get(feature)
-            if number is None:
-                number = numbers[feature] = len(counts)
-                counts.append([0] * (2 * FOLDS + 2))
-            row = counts[number]
-            row[2 * fold + right] += 1
-            row[2 * FOLDS + right] += 1
-            found.append(number)
-        return found
-
-    def odds(self, features: Sequence[int], fold: int) -> float:
-        """Return the mean log odds of features, as the other folds have them."""
-        known, total = self._odds, 0.0
-        for feature in features:
-            key = feature * FOLDS + fold
-            value = known.get(key)
-            if value is None:
-                row = self._counts[feature]
-                wrong, right = row[-2] - row[2 * fold], row[-1] - row[2 * fold + 1]
-                value = known[key] = math.log((right + 0.1) / (wrong + 2.0))
-            total += value
-        return round(total / len(features), 6)
-
-
-class _Candidates:
-    """The candidates of every question: their texts and features by number."""
-
-    def __init__(self) -> None:
-        self.learner = _NaiveBayes()
-        self._texts: dict[str, int] = {}
-        self._normalized: list[str] = []
-        self._said, self._sizes, self._features = array("I"), array("B"), array("I")
-        self._ends = array("Q")
-
-    def add(self, candidates: Iterable[_Candidate], answer: str, fold: int) -> None:
-        """Learn from the candidates of the next question."""
-        right = normalize_answer(answer)
+    def add(self, candidates: Iterable[_Candidate], texts: Mapping[str, int]) -> None:
+        """Add the candidates of the next question."""
+        before = len(self._texts)
         for text, features in candidates:
-            number = self._texts.setdefault(text, len(self._normalized))
-            if number == len(self._normalized):
-                self._normalized.append(normalize_answer(text))
-            self._said.append(number)
+            self._texts.append(texts[text])
             self._sizes.append(len(features))
-            self._features.extend(
-                self.learner.add(features, self._normalized[number] == right, fold)
-            )
-        self._ends.append(len(self._said))
+            self._features.extend(features)
+        self._counts.append(len(self._texts) - before)
 
-    def answers(self, folds: Sequence[int]) -> list[str]:
-        """Return each question's best candidate, the first of equals; "" where there is none."""
-        texts = list(self._texts)
-        found, start, first = [], 0, 0
-        for fold, end in zip(folds, self._ends, strict=True):
-            best, text = -math.inf, ""
-            for place in range(start, end):
-                last = first + self._sizes[place]
-                odds = self.learner.odds(self._features[first:last], fold)
-                if odds > best:
-                    best, text = odds, texts[self._said[place]]
-                first = last
-            start = end
-            found.append(text)
-        return found
+    def teach(self, tallies: _Ints, forms: _Ints, golds: _Ints) -> None:
+        """Count features by fold, wrong and right; `forms` has the normal form of each text."""
+        right = forms[np.array(self._texts)] == np.repeat(golds, self._counts)
+        owned = np.repeat(2 * np.repeat(self._folds, self._counts) + right, self._sizes)
+        cells = np.array(self._features, np.int64) * (2 * FOLDS + 2) + owned
+        np.add.at(tallies.reshape(-1), cells, 1)
+
+    def best(self, tallies: _Ints) -> Iterator[int | None]:
+        """Yield the number of the best text for each question, by naive Bayes over other folds."""
+        odds, end = self._mean_odds(tallies).tolist(), 0
+        for size in self._counts:
+            start, end = end, end + size
+            best = max(odds[start:end], default=0.0)
+            yield next(
+                (
+                    self._texts[place]
+                    for place in range(start, end)
+                    if best - odds[place] < 1e-5 and round(odds[place], 6) == round(best, 6)
+                ),
+                None,
+            )
+
+    def _mean_odds(self, tallies: _Ints) -> _Floats:
+        """Return the mean log odds of each candidate's features, summed in their order."""
+        sizes, features = np.array(self._sizes, np.int64), np.array(self._features)
+        owned = np.repeat(np.repeat(self._folds, self._counts), sizes)
+        wrong, right = (tallies[features, FOLDS] - tallies[features, owned]).T
+        # Few pairs differ; and not numpy's logarithm, which is not the same on all machines.
+        width = int(right.max(initial=0)) + 1
+        pairs, which = np.unique(wrong * width + right, return_inverse=True)
+        known = (divmod(pair, width) for pair in pairs.tolist())
+        odds = np.array([math.log((good + 0.1) / (bad + 2.0)) for bad, good in known])
+        odds = odds[which.reshape(-1)]
+        firsts = np.cumsum(sizes) - sizes
+        total = np.zeros(len(sizes))
+        for column in range(int(sizes.max(initial=0))):
+            some = np.flatnonzero(sizes > column)
+            total[some] += odds[firsts[some] + column]
+        return total / sizes
 
 
 def _learned_answers(
-    gold: Sequence[str], folds: Sequence[int], candidates: Callable[[int], Iterable[_Candidate]]
+    gold: Sequence[str],
+    folds: Sequence[int],
+    candidates: Callable[[int, _Features], Iterable[_Candidate]],
 ) -> list[str]:
     """Answer every question by what the other folds teach; "" where there is no candidate.
 
     Args:
         gold: the gold answers.
         folds: the fold of each question.
-        candidates: returns the candidates of a question by its position.
+        candidates: returns the candidates of a question by its position, from numbered features.
     """
-    known = _Candidates()
-    for number, (answer, fold) in enumerate(zip(gold, folds, strict=True)):
-        known.add(candidates(number), answer, fold)
-    return known.answers(folds)
+    number = count().__next__
+    features: _Features = defaultdict(lambda: defaultdict(number))
+    texts: dict[str, int] = defaultdict(count().__next__)
+    forms: dict[str, int] = defaultdict(count().__next__)
+    golds = np.array([forms[normalize_answer(answer)] for answer in gold])
+    parts = []
+    for first in range(0, len(gold), _AT_ONCE):
+        part = _Candidates(folds[first : first + _AT_ONCE])
+        for position in range(first, min(first + _AT_ONCE, len(gold))):
+            part.add(candidates(position, features), texts)
+        parts.append(part)
+    form_of = np.array([forms[normalize_answer(text)] for text in texts])
+    tallies = np.zeros((number(), FOLDS + 1, 2), np.int32)  # the last one of all folds
+    for place, part in enumerate(parts):
+        part.teach(tallies, form_of, golds[place * _AT_ONCE : (place + 1) * _AT_ONCE])
+    tallies[:, FOLDS] = tallies[:, :FOLDS].sum(axis=1)
+    known = list(texts)
+    found = (text for part in parts for text in part.best(tallies))
+    return ["" if text is None else known[text] for text in found]
 
 
 def _question_form(question: str) -> str:
@@ -198,13 +200,15 @@ def _best_paragraph(sample: QuestionInContext, rarity: Mapping[str, float]) -> i
 
     The title counts twice more: a question names its subject by it.
     """
+    if len(sample.context) == 1:
+        return 0
     words = sorted(set(_WORDS.findall(sample.question.casefold())))
     weights = [(word, rarity.get(word, 0.0)) for word in words if len(word) > 2]
     best = (-1.0, 0)
     for position, (title, sentences) in enumerate(sample.context):
-        text, folded_title = " ".join(sentences).casefold(), title.casefold()
-        shared = sum(weight for word, weight in weights if word in text)
-        shared += 2 * sum(weight for word, weight in weights if word in folded_title)
+        text, title = " ".join(sentences).casefold(), title.casefold()
+        shared = sum([weight for word, weight in weights if word in text])
+        shared += 2 * sum([weight for word, weight in weights if word in title])
         best = max(best, (round(shared, 6), -position))
     return -int(best[1])
 
@@ -227,37 +231,49 @@ def best_paragraphs(samples: Sequence[QuestionInContext]) -> list[Paragraph]:
     return [sample.context[_best_paragraph(sample, rarity)] for sample in samples]
 
 
+class _Mention(NamedTuple):
+    """A date or a name in a sentence: its text, folded text and the two words before, folded."""
+
+    kind: str
+    text: str
+    folded: str
+    before: str
+    last: str  # the last word before
+
+
 @lru_cache(maxsize=1 << 16)
-def _mentions(sentence: str, names: re.Pattern[str]) -> tuple[tuple[str, str, str, str], ...]:
-    """Return the dates and names in a sentence: kind, text, folded text, the two words before."""
-    return tuple(
-        (kind, match[0], match[0].casefold(),
-         " ".join(sentence[: match.start()].split()[-2:]).casefold())
-        for kind, pattern in (("date", DATE), ("name", names))
-        for match in pattern.finditer(sentence)
-    )  # fmt: skip
+def _mentions(sentence: str, names: re.Pattern[str]) -> tuple[_Mention, ...]:
+    """Return the dates and names in a sentence."""
+    found = []
+    for kind, pattern in (("date", DATE), ("name", names)):
+        for match in pattern.finditer(sentence):
+            before = sentence[: match.start()].split()[-2:]
+            words = " ".join(before).casefold()
+            last = words.rpartition(" ")[2] or "^"
+            found.append(_Mention(kind, match[0], match[0].casefold(), words, last))
+    return tuple(found)
 
 
-def _lexical_candidates(question: str, paragraph: Paragraph) -> Iterator[_Candidate]:
+def _lexical_candidates(
+    question: str, paragraph: Paragraph, features: _Features
+) -> Iterator[_Candidate]:
     form = _question_form(question)
+    own, common = features[form], features[None]
     for text in ("yes", "no"):
-        yield _Candidate(text, (f"kind={text}", f"{form}|kind={text}"))
+        yield text, (common[text], own[text])
     pair = _PAIR.match(question)
     for place in (2, 3) if pair else ():
         text = pair[place] if pair else ""
-        own = text.casefold() == paragraph.title.casefold()
-        yield _Candidate(
-            text, ("kind=asked", f"{form}|kind=asked", f"{form}|asked {place} own {own}")
-        )
+        titled = text.casefold() == paragraph.title.casefold()
+        yield text, (common["asked"], own["asked"], own[place, titled])
     folded = question.casefold()
     for number, sentence in enumerate(paragraph.sentences[:8]):
-        for kind, text, own, pairing in _mentions(sentence, _NAME):
-            known = f"kind={kind} asked={own in folded}"
-            last = pairing.rpartition(" ")[2] or "^"
-            yield _Candidate(
+        for kind, text, name, before, last in _mentions(sentence, _NAME):
+            known = kind, name in folded
+            yield (
                 text,
-                (known, f"{form}|{known}", f"{form}|{kind}|{last}", f"{kind}|{pairing}",
-                 f"{form}|{kind}|sentence {min(number, 2)}"),
+                (common[known], own[known], features[form, kind][last],
+                 features[None, kind][before], own[min(number, 2), kind]),
             )  # fmt: skip
 
 
@@ -275,7 +291,9 @@ def lexical_scores(samples: Sequence[QuestionInContext], seed: str) -> dict[str,
     answers = _learned_answers(
         [sample.answer for sample in samples],
         [fold_of(f"{seed}|fold|{sample.id}") for sample in samples],
-        lambda number: _lexical_candidates(samples[number].question, paragraphs[number]),
+        lambda number, features: _lexical_candidates(
+            samples[number].question, paragraphs[number], features
+        ),
     )
     return {
         sample.id: round(word_f1(answer, sample.answer), 4)
@@ -342,36 +360,44 @@ def majority_answers(examples: Sequence[Example]) -> list[str]:
     return [best[key] for key in kinds]
 
 
-def _from_question(question: str, frequent: Sequence[str]) -> Iterator[_Candidate]:
-    form = _question_form(question)
+def _from_question(
+    question: str, frequent: Sequence[str], features: _Features
+) -> Iterator[_Candidate]:
+    own, common = features[_question_form(question)], features[None]
     for text in ("yes", "no", *frequent):
-        yield _Candidate(text, (f"{form}|{text}", f"said {text}"))
+        yield text, (own[text], common[text])
     pair = _ANY_PAIR.match(question)
     for place in (1, 2) if pair else ():
         text = pair[place] if pair else ""
-        yield _Candidate(text, (f"{form}|asked {place}", f"asked {place}"))
+        yield text, (own[place], common[place])
 
 
-def _from_paragraphs(example: Example) -> Iterator[_Candidate]:
+def _from_paragraphs(example: Example, features: _Features) -> Iterator[_Candidate]:
     form, folded = _question_form(example.question), example.question.casefold()
-    yield from _from_question(example.question, ())
+    own = features[form]
+    after = {kind: features[form, kind] for kind in ("date", "name")}
+    yield from _from_question(example.question, (), features)
     for title, sentences in example.context:
-        own = f"title asked {bare_title(title).casefold() in folded}"
+        titled = bare_title(title).casefold() in folded
         for number, sentence in enumerate(sentences[:6]):
-            for kind, text, name, before in _mentions(sentence, _ANY_NAME):
-                known = f"{kind} asked {name in folded}"
-                yield _Candidate(text, (
-                    f"{form}|{known}|{own}", f"{form}|{kind}|{before}",
-                    f"{known}|{before}|{own}", f"{form}|{kind}|{min(number, 2)}|{own}",
-                ))  # fmt: skip
+            for kind, text, name, before, _ in _mentions(sentence, _ANY_NAME):
+                known = kind, name in folded, titled
+                yield (
+                    text,
+                    (own[known], after[kind][before], features[known][before],
+                     own[min(number, 2), kind, titled]),
+                )  # fmt: skip
 
 
 def _learned(
-    examples: Sequence[Example], candidates: Callable[[Example], Iterable[_Candidate]]
+    examples: Sequence[Example],
+    candidates: Callable[[Example, _Features], Iterable[_Candidate]],
 ) -> list[str]:
     gold = [example.answer or "" for example in examples]
     folds = [fold_of(example.id) for example in examples]
-    return _learned_answers(gold, folds, lambda number: candidates(examples[number]))
+    return _learned_answers(
+        gold, folds, lambda number, features: candidates(examples[number], features)
+    )
 
 
 def question_only_answers(examples: Sequence[Example]) -> list[str]:
@@ -385,8 +411,8 @@ def question_only_answers(examples: Sequence[Example]) -> list[str]:
     }
     return _learned(
         examples,
-        lambda example: _from_question(
-            example.question, frequent[_question_form(example.question)]
+        lambda example, features: _from_question(
+            example.question, frequent[_question_form(example.question)], features
         ),
     )
 
