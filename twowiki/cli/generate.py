@@ -17,6 +17,7 @@ from twowiki.io.arguments import argument, positional, settings_of
 from twowiki.io.failures import damage_named
 from twowiki.io.files import check_no_pipes
 from twowiki.io.ownership import check_owner
+from twowiki.io.records import collector_patient
 from twowiki.worlds.settings import WorldConfig, WorldRequest, parse_world
 
 TIERS = (
@@ -49,6 +50,7 @@ class GenerateCommand(GenerateConfig, Resources):
     )
     out: Path = argument(help="the folder to write", metavar="DIR", role="output_folder")
 
+    @collector_patient()
     def run(self) -> int:
         from twowiki.builder.dataset_card import write_dataset_card
         from twowiki.builder.dataset_origin import render_origin

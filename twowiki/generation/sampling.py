@@ -60,12 +60,26 @@ _SURPLUS = 20
 _T = TypeVar("_T")
 
 
-def read_json_lines(path: Path, shape: type[_T]) -> Iterator[_T]:
-    """Read the lines of a file that a stage wrote, each in the given shape."""
+def read_json_lines(
+    path: Path, shape: type[_T], places: Iterable[int] | None = None
+) -> Iterator[_T]:
+    """Read the lines of a file that a stage wrote, each in the given shape.
+
+    Args:
+        path: the file.
+        shape: the type of a record.
+        places: where the lines begin that are read, in bytes; None for all lines.
+    """
     decoder = msgspec.json.Decoder(shape)
     with open(path, "rb") as stream:
-        for line in stream:
+        for line in stream if places is None else _lines_at(stream, places):
             yield decoder.decode(line)
+
+
+def _lines_at(stream: IO[bytes], places: Iterable[int]) -> Iterator[bytes]:
+    for place in places:
+        stream.seek(place)
+        yield stream.readline()
 
 
 def write_lines(path: Path, records: Iterable[Any]) -> int:
@@ -315,21 +329,32 @@ def _find_distractors(run: GenerationRun, folder: Path) -> Contexts:
     return contexts
 
 
-def _balance(config: GenerateConfig, path: Path, splits: SampleSplits) -> None:
-    """Drop samples from the splits until no named shortcut is right, or wrong, too often."""
-    signs: dict[str, dict[str, Signs]] = {kind: {} for kind in BALANCED}
-    for sample in read_json_lines(path, QuestionInContext):
-        if sample.type in BALANCED and splits.of[sample.id]:
-            profile = config.profile.types.get(sample.type) if config.profile else None
-            share = profile.yes if profile and config.yes_share is not None else config.yes_share
-            even = share in (None, 0.5)
-            signs[sample.type][sample.id] = signs_of(
-                sample, sample.answer, ALL_SHORTCUTS, even=even
-            )
-    for found in signs.values():
-        for sample_id in dropped_for_balance(found):
-            splits.of[sample_id] = ""
-            splits.dropped[DROPPED_FOR_BALANCE] += 1
+class _Balance:
+    """Drops samples until no named shortcut is right, or wrong, too often."""
+
+    def __init__(self, config: GenerateConfig) -> None:
+        self._config = config
+        self._signs: dict[str, dict[str, Signs]] = {kind: {} for kind in BALANCED}
+
+    def noted(self, samples: Iterable[QuestionInContext]) -> Iterator[QuestionInContext]:
+        """Yield samples, and keep what the shortcuts make of them."""
+        config = self._config
+        for sample in samples:
+            if sample.type in BALANCED:
+                profile = config.profile.types.get(sample.type) if config.profile else None
+                yes = profile.yes if profile and config.yes_share is not None else config.yes_share
+                self._signs[sample.type][sample.id] = signs_of(
+                    sample, sample.answer, ALL_SHORTCUTS, even=yes in (None, 0.5)
+                )
+            yield sample
+
+    def drop(self, splits: SampleSplits) -> None:
+        """Drop samples from the splits."""
+        for signs in self._signs.values():
+            kept = {name: found for name, found in signs.items() if splits.of[name]}
+            for name in dropped_for_balance(kept):
+                splits.of[name] = ""
+                splits.dropped[DROPPED_FOR_BALANCE] += 1
 
 
 def make_splits(run: GenerationRun) -> None:
@@ -339,14 +364,16 @@ def make_splits(run: GenerationRun) -> None:
 
     def make(folder: Path) -> Mapping[str, Any]:
         rarity = word_rarity(sample.question for sample in read_json_lines(path, QuestionText))
-        samples = list(with_best_paragraph(read_json_lines(path, QuestionInContext), rarity))
+        balance = _Balance(config) if config.balanced and not config.exhaustive else None
+        read: Iterable[QuestionInContext] = read_json_lines(path, QuestionInContext)
+        samples = list(with_best_paragraph(balance.noted(read) if balance else read, rarity))
         scores = probe_scores(samples, config.seed, config.probe)
         if config.splits == "paper":
             splits = paper_splits(samples, scores, config.seed)
         else:
             splits = assign_splits(samples, scores, config.seed, keep_all=config.exhaustive)
-        if config.balanced and not config.exhaustive:
-            _balance(config, path, splits)
+        if balance:
+            balance.drop(splits)
         write_json(folder / "splits.json", splits.of, indent=0)
         write_json(folder / "scores.json", scores, indent=0)
         mean = round(100 * sum(scores.values()) / max(1, len(scores)), 2)

@@ -66,12 +66,12 @@ def named_paragraphs(question: str, context: Sequence[Paragraph]) -> tuple[Parag
     found: list[tuple[int, Paragraph]] = []
     for paragraph in sorted(context, key=lambda one: -len(one.title)):
         whole = paragraph.title.casefold()
-        for name in (whole, bare_title(whole)):
+        name = bare_title(whole)  # the start of it
+        if name and name in left:
+            name = whole if whole in left else name
             place = left.find(name)
-            if place >= 0 and name:
-                left = left[:place] + "#" * len(name) + left[place + len(name) :]
-                found.append((place, paragraph))
-                break
+            left = left[:place] + "#" * len(name) + left[place + len(name) :]
+            found.append((place, paragraph))
     return tuple(paragraph for _, paragraph in sorted(found, key=lambda entry: entry[0]))
 
 

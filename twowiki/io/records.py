@@ -92,6 +92,17 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
+@contextmanager
+def collector_patient() -> Iterator[None]:
+    """Let the cyclic garbage collector walk the many objects of a long command less often."""
+    before = gc.get_threshold()
+    gc.set_threshold(100_000, 50, 1000)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
 # ---- opening
 
 
