@@ -7,14 +7,18 @@ answer (0). Out: the samples to drop, as few as a greedy choice finds. Pure.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from twowiki.generation.samples import QuestionInContext
+from twowiki.generation.settings import GenerateConfig
 from twowiki.generation.shortcuts import CHANCE_BOUND, SHORTCUTS, Asked, shortcut_answers
+from twowiki.generation.splits import SampleSplits
 from twowiki.metric.normalization import normalize_answer
 
 Signs = tuple[int, ...]
 ALL_SHORTCUTS = tuple(SHORTCUTS)
+BALANCED = ("comparison", "bridge_comparison")
 DROPPED_FOR_BALANCE = "shortcut_balance"
 # Right answers beyond the wrong ones, percent of all answers, that the bound allows.
 _LEAD = round(2 * CHANCE_BOUND - 100)
@@ -85,3 +89,31 @@ def _rank(tallies: Sequence[_Tally], own: Signs) -> tuple[int, int, int]:
     left = _without(tallies, own)
     leads = sum(abs(tally.lead) for tally in left)
     return sum(tally.excess for tally in left), leads, sum(map(abs, own))
+
+
+class Balance:
+    """Drops samples from splits until no named shortcut is right, or wrong, too often."""
+
+    def __init__(self, config: GenerateConfig) -> None:
+        self._config = config
+        self._signs: dict[str, dict[str, Signs]] = {kind: {} for kind in BALANCED}
+
+    def noted(self, samples: Iterable[QuestionInContext]) -> Iterator[QuestionInContext]:
+        """Yield samples, and keep what the shortcuts make of them."""
+        config = self._config
+        for sample in samples:
+            if sample.type in BALANCED:
+                profile = config.profile.types.get(sample.type) if config.profile else None
+                yes = profile.yes if profile and config.yes_share is not None else config.yes_share
+                self._signs[sample.type][sample.id] = signs_of(
+                    sample, sample.answer, ALL_SHORTCUTS, even=yes in (None, 0.5)
+                )
+            yield sample
+
+    def drop(self, splits: SampleSplits) -> None:
+        """Drop samples from the splits."""
+        for signs in self._signs.values():
+            kept = {name: found for name, found in signs.items() if splits.of[name]}
+            for name in dropped_for_balance(kept):
+                splits.of[name] = ""
+                splits.dropped[DROPPED_FOR_BALANCE] += 1

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -68,25 +66,6 @@ def _provenance(sample: GeneratedSample, split: str, score: float) -> dict[str, 
     }
 
 
-class _Named(msgspec.Struct):
-    """The id of a sample alone."""
-
-    id: str = msgspec.field(name="_id")
-
-
-def _places(path: Path, splits: Mapping[str, str]) -> dict[str, array[int]]:
-    """Return where the lines of the samples of each output file begin."""
-    places = {name: array("q") for name in SPLIT_FILES}
-    decoder = msgspec.json.Decoder(_Named)
-    place = 0
-    with open(path, "rb") as stream:
-        for line in stream:
-            if split := splits[decoder.decode(line).id]:
-                places[FILE_OF_SPLIT[split]].append(place)
-            place += len(line)
-    return places
-
-
 def write_outputs(run: GenerationRun, out: Path) -> dict[str, Any]:
     """Write every file of the data set; return the report."""
     work = run.work
@@ -94,16 +73,19 @@ def write_outputs(run: GenerationRun, out: Path) -> dict[str, Any]:
     scores: dict[str, float] = json.loads((work / "splits" / "scores.json").read_text("utf-8"))
     out.mkdir(parents=True, exist_ok=True)
 
-    source = work / "contexts" / "examples.jsonl"
-    places = _places(source, splits)
+    def samples() -> Iterator[GeneratedSample]:
+        for sample in read_json_lines(work / "contexts" / "examples.jsonl", GeneratedSample):
+            if splits[sample.id]:
+                yield sample
 
     def examples(name: str) -> Iterator[Example]:
-        for sample in read_json_lines(source, GeneratedSample, places[name]):
-            yield sample.to_example()
+        for sample in samples():
+            if FILE_OF_SPLIT[splits[sample.id]] == name:
+                yield sample.to_example()
 
     def write_all() -> Iterator[dict[str, Any]]:
         with _arrays(out) as arrays:
-            for sample in read_json_lines(source, GeneratedSample, sorted(chain(*places.values()))):
+            for sample in samples():
                 split = splits[sample.id]
                 arrays[FILE_OF_SPLIT[split]].add(sample.to_example())
                 yield _provenance(sample, split, scores[sample.id])

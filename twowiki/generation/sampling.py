@@ -18,13 +18,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from twowiki.generation.balancing import (
-    ALL_SHORTCUTS,
-    DROPPED_FOR_BALANCE,
-    Signs,
-    dropped_for_balance,
-    signs_of,
-)
+from twowiki.generation.balancing import BALANCED, Balance
 from twowiki.generation.contexts import Contexts
 from twowiki.generation.depth import Chain, deep_samples, entities_of, find_deep_chains
 from twowiki.generation.distractors import SAMPLES_AT_ONCE, write_inputs
@@ -47,39 +41,24 @@ from twowiki.generation.selection import (
 from twowiki.generation.settings import GenerateConfig
 from twowiki.generation.single_hop import QuestionText, with_best_paragraph, word_rarity
 from twowiki.generation.single_hop_encoder import probe_scores
-from twowiki.generation.splits import SampleSplits, assign_splits, paper_splits
+from twowiki.generation.splits import assign_splits, paper_splits
 from twowiki.generation.tables import write_part
 from twowiki.generation.text import normalize
 from twowiki.io.files import replacing, write_json
 from twowiki.io.processes import numbered_parts
 from twowiki.io.stages import fingerprint_of
 
-BALANCED = ("comparison", "bridge_comparison")
 NEAREST = ".nearest"
 _SURPLUS = 20
 _T = TypeVar("_T")
 
 
-def read_json_lines(
-    path: Path, shape: type[_T], places: Iterable[int] | None = None
-) -> Iterator[_T]:
-    """Read the lines of a file that a stage wrote, each in the given shape.
-
-    Args:
-        path: the file.
-        shape: the type of a record.
-        places: where the lines begin that are read, in bytes; None for all lines.
-    """
+def read_json_lines(path: Path, shape: type[_T]) -> Iterator[_T]:
+    """Read the lines of a file that a stage wrote, each in the given shape."""
     decoder = msgspec.json.Decoder(shape)
     with open(path, "rb") as stream:
-        for line in stream if places is None else _lines_at(stream, places):
+        for line in stream:
             yield decoder.decode(line)
-
-
-def _lines_at(stream: IO[bytes], places: Iterable[int]) -> Iterator[bytes]:
-    for place in places:
-        stream.seek(place)
-        yield stream.readline()
 
 
 def write_lines(path: Path, records: Iterable[Any]) -> int:
@@ -329,34 +308,6 @@ def _find_distractors(run: GenerationRun, folder: Path) -> Contexts:
     return contexts
 
 
-class _Balance:
-    """Drops samples until no named shortcut is right, or wrong, too often."""
-
-    def __init__(self, config: GenerateConfig) -> None:
-        self._config = config
-        self._signs: dict[str, dict[str, Signs]] = {kind: {} for kind in BALANCED}
-
-    def noted(self, samples: Iterable[QuestionInContext]) -> Iterator[QuestionInContext]:
-        """Yield samples, and keep what the shortcuts make of them."""
-        config = self._config
-        for sample in samples:
-            if sample.type in BALANCED:
-                profile = config.profile.types.get(sample.type) if config.profile else None
-                yes = profile.yes if profile and config.yes_share is not None else config.yes_share
-                self._signs[sample.type][sample.id] = signs_of(
-                    sample, sample.answer, ALL_SHORTCUTS, even=yes in (None, 0.5)
-                )
-            yield sample
-
-    def drop(self, splits: SampleSplits) -> None:
-        """Drop samples from the splits."""
-        for signs in self._signs.values():
-            kept = {name: found for name, found in signs.items() if splits.of[name]}
-            for name in dropped_for_balance(kept):
-                splits.of[name] = ""
-                splits.dropped[DROPPED_FOR_BALANCE] += 1
-
-
 def make_splits(run: GenerationRun) -> None:
     """Score every sample by the single-hop reader and assign the samples to splits."""
     config = run.config
@@ -364,7 +315,7 @@ def make_splits(run: GenerationRun) -> None:
 
     def make(folder: Path) -> Mapping[str, Any]:
         rarity = word_rarity(sample.question for sample in read_json_lines(path, QuestionText))
-        balance = _Balance(config) if config.balanced and not config.exhaustive else None
+        balance = Balance(config) if config.balanced and not config.exhaustive else None
         read: Iterable[QuestionInContext] = read_json_lines(path, QuestionInContext)
         samples = list(with_best_paragraph(balance.noted(read) if balance else read, rarity))
         scores = probe_scores(samples, config.seed, config.probe)
