@@ -12,6 +12,13 @@ _DATE_WORDS = 4
 OF_LIFE = ("date of birth", "date of death")
 DATED = (*OF_LIFE, "publication date", "inception")
 PLACED = ("country of citizenship", "country of origin", "country")
+_KIN = ("father", "mother", "spouse", "sibling", "child")
+# What follows a comma in somebody's name, or a word that is in none: there the sentence goes on.
+_GOES_ON = re.compile(
+    r",(?! (?:\d+(?:st|nd|rd|th) )?(?:Grand |Hereditary |Holy Roman |Dowager |Crown )?"
+    r"(?:Prince|Duke|Duch|Count|Earl|Baron|Viscount|Mar(?:qu|ch|gr)|Landgr|Elect|Arch|King|Queen"
+    r"|Emp|Lord|Lady|[JS]r\b))|,.*,| [a-z]{4,}\b"
+)
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _ORDINAL = re.compile(r"(?<=\d)(st|nd|rd|th)\b")
 _MONTH = (
@@ -38,7 +45,8 @@ def misfit(relation: str, words: str, title: str) -> float:
     """Return what it costs to take words of a page as an object, in logits; 0 where they suit.
 
     They are a date, a country or a name, by the relation. A life's dates are whole, with a month;
-    a name is no part of the page's own title.
+    a name is no part of the page's own title, and that of kin ends before "daughter of" or a comma
+    that no rank follows.
     """
     date = find_date(words) if len(words.split()) <= _DATE_WORDS else None
     if relation in DATED:
@@ -47,7 +55,8 @@ def misfit(relation: str, words: str, title: str) -> float:
         return 0.0 if is_country(words) else _UNFIT
     if relation != "cause of death" and (words[:1].islower() or (date and date[1])):
         return _UNFIT
-    return _UNLIKE * (fold(words) in fold(bare_title(title)))
+    goes_on = relation in _KIN and _GOES_ON.search(words) is not None
+    return _UNLIKE * (goes_on or fold(words) in fold(bare_title(title)))
 
 
 def compare_dates(first: _Date | None, second: _Date | None) -> int:
