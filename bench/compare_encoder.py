@@ -46,9 +46,7 @@ FIGURES = ("em", "f1", "sp_em", "sp_f1", "evi_em", "evi_f1", "joint_em", "joint_
 SETTINGS = ("baseline", "encoder", "baseline_world", "encoder_world", "encoder_world_alone")
 ALONE = "encoder_world_alone"
 PAIRS = (("encoder", "baseline"), ("encoder_world", "baseline_world"))
-AFTER_WORLD = (  # gentle: few items
-    "--learning_rate", "5e-5", "--head_learning_rate", "1.5e-4", "--start_share", "0.5",
-)  # fmt: skip
+AFTER_WORLD = ("--learning_rate", "5e-5", "--head_learning_rate", "1.5e-4")  # gentle: few items
 
 
 def main() -> None:

@@ -21,11 +21,9 @@ from twowiki.training.mixing import gold_paragraph_keys
 Record = dict[str, Any]
 SPLITS = ("train", "dev", "test")
 WORLDS = {
-    "mixed": (
-        "people=8000,films=6000,seed=11,nobles=12", "--like", "release", "--limit-per-type", "4000",
-    ),
+    "mixed": ("people=8000,films=6000,seed=11", "--limit-per-type", "4000"),
     "inference": (
-        "people=6000,films=600,seed=12,words=45,nobles=70",
+        "people=6000,films=600,seed=12,words=45",
         "--types", "inference", "--limit-per-type", "2500",
     ),
 }  # fmt: skip
@@ -47,7 +45,7 @@ def make_world(folder: Path) -> Path:
         records: list[Record] = []
         for name, (settings, *flags) in WORLDS.items():
             out = folder / name
-            generate("--world", settings, *flags, "--out", str(out))
+            generate("--world", settings, "--like", "release", *flags, "--out", str(out))
             records += generated(out)
         parts = draw(records, lambda kind: WORLD_QUESTIONS[kind], held_out=HELD_OUT)
         for name, part in zip(("dev.json", "train.json"), parts, strict=True):
