@@ -160,7 +160,7 @@ def _learned_answers(
             part.add(candidates(position, features), texts)
         parts.append(part)
     form_of = np.array([forms[normalize_answer(text)] for text in texts])
-    tallies = np.zeros((number(), FOLDS + 1, 2), np.int32)  # the last one of all folds
+    tallies = np.zeros((number(), FOLDS + 1, 2), np.int64)  # the last one of all folds
     for place, part in enumerate(parts):
         part.teach(tallies, form_of, golds[place * _AT_ONCE : (place + 1) * _AT_ONCE])
     tallies[:, FOLDS] = tallies[:, :FOLDS].sum(axis=1)
