@@ -107,6 +107,7 @@ def test_former_names_lead_to_settings_that_exist() -> None:
         (["--learning_rate", "-1"], "above 0"),
         (["--learning_rate", "nan"], "nan"),
         (["--fp16"], "fp16"),
+        (["--ema_decay", "0.9", "--start_share", "0.5"], "start_share"),
         (["--report_to", "nothing"], "not a tracker"),
         (["--report_to", "comet_ml"], "not installed"),
         (["--metric_for_best_model", "joint"], "metric_for_best_model"),

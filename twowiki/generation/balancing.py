@@ -12,13 +12,18 @@ from typing import NamedTuple
 
 from twowiki.generation.samples import QuestionInContext
 from twowiki.generation.settings import GenerateConfig
-from twowiki.generation.shortcuts import CHANCE_BOUND, SHORTCUTS, Asked, shortcut_answers
+from twowiki.generation.shortcuts import (
+    CHANCE_BOUND,
+    SHORTCUTS,
+    TWO_WAY,
+    Asked,
+    shortcut_answers,
+)
 from twowiki.generation.splits import SampleSplits
 from twowiki.metric.normalization import normalize_answer
 
 Signs = tuple[int, ...]
 ALL_SHORTCUTS = tuple(SHORTCUTS)
-BALANCED = ("comparison", "bridge_comparison")
 DROPPED_FOR_BALANCE = "shortcut_balance"
 # Right answers beyond the wrong ones, percent of all answers, that the bound allows.
 _LEAD = round(2 * CHANCE_BOUND - 100)
@@ -96,13 +101,13 @@ class Balance:
 
     def __init__(self, config: GenerateConfig) -> None:
         self._config = config
-        self._signs: dict[str, dict[str, Signs]] = {kind: {} for kind in BALANCED}
+        self._signs: dict[str, dict[str, Signs]] = {kind: {} for kind in TWO_WAY}
 
     def noted(self, samples: Iterable[QuestionInContext]) -> Iterator[QuestionInContext]:
         """Yield samples, and keep what the shortcuts make of them."""
         config = self._config
         for sample in samples:
-            if sample.type in BALANCED:
+            if sample.type in TWO_WAY:
                 profile = config.profile.types.get(sample.type) if config.profile else None
                 yes = profile.yes if profile and config.yes_share is not None else config.yes_share
                 self._signs[sample.type][sample.id] = signs_of(

@@ -103,8 +103,7 @@ class Entities:
     """
 
     def __init__(self, folder: Path) -> None:
-        store = RecordStore(folder, _known_entities(folder), _Known)
-        self._store, self._known = store, store.getter(_NOTHING)
+        self._known = RecordStore(folder, _known_entities(folder), _Known).getter(_NOTHING)
         self.written = lru_cache(_SPELLINGS)(self._written)
 
     def __contains__(self, qid: int) -> bool:

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from twowiki.generation.balancing import BALANCED, Balance
+from twowiki.generation.balancing import Balance
 from twowiki.generation.contexts import Contexts
 from twowiki.generation.depth import Chain, deep_samples, entities_of, find_deep_chains
 from twowiki.generation.distractors import SAMPLES_AT_ONCE, write_inputs
@@ -39,6 +39,7 @@ from twowiki.generation.selection import (
     table_of_type,
 )
 from twowiki.generation.settings import GenerateConfig
+from twowiki.generation.shortcuts import TWO_WAY
 from twowiki.generation.single_hop import QuestionText, with_best_paragraph, word_rarity
 from twowiki.generation.single_hop_encoder import probe_scores
 from twowiki.generation.splits import assign_splits, paper_splits
@@ -205,7 +206,7 @@ def _draw(plan: _Plan, config: GenerateConfig) -> Iterator[GeneratedSample | Dro
     reviewer = Reviewer(entities, config.allowed, worded=config.support == "worded")
     known_questions: set[str] = set()
     for kind in config.types:
-        even = kind in BALANCED and not config.exhaustive
+        even = kind in TWO_WAY and not config.exhaustive
         drawing = Drawing(
             kind,
             candidate_of_type(kind),

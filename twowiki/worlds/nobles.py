@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+from twowiki.generation.dates import ordinal
 from twowiki.worlds.people import NOBODY, People
 from twowiki.worlds.random_draws import Chance
 from twowiki.worlds.registry import Country, Registry
@@ -90,7 +91,7 @@ class Houses:
                 short = f"{given} {_roman(number)}"
                 return NobleName(f"{short}, {rank} of {seat}", given, (f"{short} of {seat}", short))
             own = f"{given} {surname}"
-            return NobleName(f"{own}, {_ordinal(number)} {rank} of {seat}", surname, (own,))
+            return NobleName(f"{own}, {ordinal(number)} {rank} of {seat}", surname, (own,))
         if not house.reigns:
             style = ("Lady " if female else "Lord ") if chance.per_mille(300) else ""
             return NobleName(f"{style}{given} {surname}", surname, ())
@@ -106,9 +107,3 @@ def _roman(number: int) -> str:
         while number >= value:
             digits, number = digits + digit, number - value
     return digits
-
-
-def _ordinal(number: int) -> str:
-    """Write a number below 40 as an ordinal: 1st, 2nd, 3rd, 4th."""
-    teen = 10 < number < 20
-    return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"

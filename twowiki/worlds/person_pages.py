@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from twowiki.generation.dates import ordinal
 from twowiki.models.text import bare_title
 from twowiki.worlds.people import NOBODY
 from twowiki.worlds.random_draws import NOW, Chance, write_date
@@ -459,5 +460,4 @@ class PersonWriter:
 
 
 def _century(year: int) -> str:
-    number = (year - 1) // 100 + 1
-    return f"{number}{'st' if number % 10 == 1 else 'th'}"
+    return ordinal((year - 1) // 100 + 1)
